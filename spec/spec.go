@@ -35,7 +35,7 @@ type Operation struct {
 	Summary          string
 	Params           []Param
 	Body             *Body           // nil: takes no body
-	Answers          map[int]*Answer // by status; key 0 is "default"
+	Answers          map[int]*Answer // by status; key 0 is "default", 1 to 5 a range such as 4XX
 	Scopes           []string        // OAuth-style scopes that the security requirement names
 	Public           bool            // security: [] (no credential needed)
 	Origin           Origin
@@ -53,11 +53,11 @@ type Param struct {
 	Ref      *Ref
 }
 
-// Body is a JSON request body.
+// Body is a request body.
 type Body struct {
 	Required  bool
-	MediaType string
-	Schema    *schema.Schema
+	MediaType string         // the JSON one if there is any
+	Schema    *schema.Schema // nil if it has no JSON form
 	Examples  []Example
 }
 
@@ -125,7 +125,7 @@ type Refusal struct {
 }
 
 // Period is a length of time that the contract fixes in seconds or leaves to a limit of the
-// connection (Doc.Connection.Limits). Exactly one is set.
+// connection (Doc.Connection.Limits). At most one is set; none promises nothing.
 type Period struct {
 	Seconds int
 	Limit   string
@@ -256,7 +256,7 @@ type States struct {
 type Ref struct {
 	In       string       // path, query or body
 	Name     string       // parameter name, if In is path or query
-	Pointer  tree.Pointer // of the member, if In is body
+	Pointer  tree.Pointer // of the member, if In is body; "*" is every item of an array
 	Resource string
 	From     string       // operation that yields one; "" only with Free
 	At       tree.Pointer // of the id in From's answer; "" = its creates or collection id
@@ -288,7 +288,7 @@ type ErrorTrait struct {
 // Connection names the operation that returns the caller's context and limits.
 type Connection struct {
 	Operation string
-	Limits    map[string]tree.Pointer // by limit name: requests_per_minute, concurrent_jobs, request_bytes, idempotency_retention, cursor_ttl, event_retention
+	Limits    map[string]tree.Pointer // by limit name: requestsPerMinute, concurrentJobs, requestBytes, idempotencyRetention, cursorTtl, eventRetention
 }
 
 // Backpressure says which statuses mean "later" and where the delay is.
@@ -349,6 +349,7 @@ type Requirement struct {
 	Statement string
 	Claims    []ClaimRef // what judges it; the only place where this link is written
 	Note      string     // why it has no claim yet, or why it is excluded
+	File      string     // where the row is written
 	Line      int
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"assay.kit/reference/core/access"
 	"assay.kit/spec"
 )
 
@@ -27,30 +28,10 @@ type Domain interface {
 }
 
 // Principal is who a request acts for, and what that credential may do.
-type Principal struct {
-	Credential   string // its name, e.g. primary; never the secret
-	Client       string
-	Workspace    string
-	Audience     []string
-	Scopes       []string
-	Grants       []string // grant references it holds
-	Entitlements []string // data sources it may read
-	Budget       string   // budget reference; "" none
-	Exhausted    bool     // its budget is used up
-	Issued       time.Time
-	Expires      time.Time
-	Limits       Limits
-}
+type Principal = access.Principal
 
 // Limits is the policy of one connection.
-type Limits struct {
-	RequestsPerMinute    int
-	ConcurrentJobs       int
-	RequestBytes         int
-	IdempotencyRetention time.Duration
-	CursorTTL            time.Duration
-	EventRetention       time.Duration
-}
+type Limits = access.Limits
 
 // Request is one request after the transport's part.
 type Request struct {
@@ -133,15 +114,16 @@ type Store interface {
 	Close() error
 }
 
-// Reader reads inside a View or Update.
+// Reader reads inside a View or Update. What it returns is shared and must not be modified.
 type Reader interface {
 	Resource(kind, id string) (Resource, error)
 	Scan(Query) ([]Resource, error)
 	Watermark() (int64, error) // highest sequence number committed, 0 if none
 	Binding(identity string) (Binding, error)
 	Task(job string) (Task, error)
-	Due(now time.Time, n int) ([]Task, error) // not Running, Due <= now, in order of Due
-	NextDue() (time.Time, bool, error)        // earliest Due of a Task that is not Running
+	Due(now time.Time, n int) ([]Task, error) // not Running, not Held, Due <= now, in order of Due
+	NextDue() (time.Time, bool, error)        // earliest Due of a Task that is neither Running nor Held
+	Stuck(n int) ([]Task, error)              // Running or Held, in order of Job
 	Active(credential string) (int, error)    // tasks of a credential
 	Value(bucket, key string) ([]byte, error)
 	Values(bucket string) (map[string][]byte, error)
@@ -155,10 +137,9 @@ type Writer interface {
 	Bind(Binding) error                     // replaces an expired one
 	SetTask(Task) error
 	DropTask(job string) error
-	SetValue(bucket, key string, v []byte) error // nil deletes
-	// Purge deletes bindings expired before t and resources of kind "event" created before t.
-	PurgeBindings(t time.Time) error
-	PurgeResources(kind string, t time.Time) error
+	SetValue(bucket, key string, v []byte) error   // nil deletes
+	PurgeBindings(t time.Time) error               // those that expired at t or before
+	PurgeResources(kind string, t time.Time) error // those created before t
 }
 
 // Resource is one stored thing. Body is its public representation as its read operation gives it.
@@ -178,10 +159,10 @@ type Resource struct {
 // Query selects resources in order of Seq.
 type Query struct {
 	Kind, Workspace, Parent string
-	AnyParent               bool
-	CreatedAfter            time.Time // zero: no bound
-	After                   int64     // exclusive; 0: from the start (or, Desc, from the end)
-	UpTo                    int64     // inclusive watermark
+	AnyParent, AnyWorkspace bool
+	CreatedAfter            time.Time // exclusive; zero: no bound
+	After                   int64     // exclusive in the direction of the scan; 0: from the start (or, Desc, from UpTo)
+	UpTo                    int64     // inclusive watermark; 0: no bound
 	Desc                    bool
 	Limit                   int
 }
@@ -205,6 +186,7 @@ type Task struct {
 	Attempt    int // grows with each start; fences writes of an older attempt
 	Running    bool
 	Held       bool            // by the control API
+	Fail       string          // error code that the control API wants it to end with; "" none
 	Input      json.RawMessage // what the Behaviour's Work gets
 }
 

@@ -1,0 +1,73 @@
+# assay: contract-first conformance tests. `make` prints this help.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+export CGO_ENABLED ?= 0
+
+BIN      := bin/assay
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+CONTRACT ?= seer
+STORE    ?= sqlite
+FUZZTIME ?= 5s
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: help build cross demo test test-race test-plain mutants lint fuzz bench clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+build: ## Build bin/assay, a static binary
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/assay
+
+cross: ## Build for Linux, macOS and Windows on amd64 and arm64 into dist/
+	@for p in $(PLATFORMS); do \
+	  ext=; [[ $$p == windows/* ]] && ext=.exe; \
+	  echo "dist/assay-$${p/\//-}$$ext"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o dist/assay-$${p/\//-}$$ext ./cmd/assay; \
+	done
+
+demo: build ## Serve a reference and judge it (CONTRACT=seer|notes STORE=sqlite|memory)
+	@$(BIN) demo --contract $(CONTRACT) --store $(STORE)
+
+test: ## All tests; with the race detector where a C compiler is there
+	@if command -v $${CC:-gcc} >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
+	  $(MAKE) --no-print-directory test-race; \
+	else \
+	  echo "======================================================================"; \
+	  echo "NO C COMPILER: the tests run WITHOUT the race detector on this machine."; \
+	  echo "======================================================================"; \
+	  $(MAKE) --no-print-directory test-plain; \
+	fi
+
+test-race: ## All tests with the race detector (needs a C compiler)
+	@go vet ./...
+	@CGO_ENABLED=1 go test -race -timeout 15m ./...
+	@go test -timeout 5m ./reference/store/... # the heavy loops, which the race detector slows down many times
+
+test-plain: ## All tests without the race detector
+	@go vet ./...
+	@go test -timeout 15m ./...
+
+mutants: build ## Prove the suite: every broken server must be caught, the correct one never
+	@$(BIN) mutants
+
+lint: build ## gofmt, vet, the contracts, and golangci-lint where it is installed
+	@out=$$(gofmt -l .); if [[ -n $$out ]]; then echo "gofmt would change: $$out"; exit 1; fi
+	@go vet ./...
+	@$(BIN) lint --contract seer
+	@$(BIN) lint --contract notes
+	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run ./...; else echo "golangci-lint is not installed: skipped"; fi
+
+fuzz: ## Run every fuzz target for FUZZTIME each
+	@for pkg in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+bench: ## Benchmarks
+	@go test -run '^$$' -bench . -benchmem ./...
+
+clean: ## Remove what was built
+	@rm -rf bin dist

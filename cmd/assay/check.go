@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay.kit/conformance"
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/report"
+	"assay.kit/conformance/target"
+	"assay.kit/spec"
+)
+
+type checkFlags struct {
+	target, contract, profile, effort, format, report string
+	only, skip, allow                                 []string
+	seed                                              uint64
+	strict                                            bool
+	jobs                                              int
+}
+
+func (a *app) check() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Judge the server at a URL and print a verdict for every requirement of its contract",
+		Example: `  assay check --target https://api.example.com
+  assay check --profile staging.yaml --only SEER-IDEM* --format json --report out.json`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.target, "target", "", "base URL of the server; overrides the profile's base_url")
+	fl.StringVar(&f.contract, "contract", "", contractUsage+" (default: the profile's, else seer)")
+	fl.StringVar(&f.profile, "profile", "", "file that says what the contract cannot: credentials, hooks, data (default: from the contract's environment variables)")
+	fl.StringSliceVar(&f.only, "only", nil, "judge only these requirements, claims, checks, families, operations or cases; a trailing * matches a prefix")
+	fl.StringSliceVar(&f.skip, "skip", nil, "leave these out; the same names as --only")
+	fl.Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
+	choiceVar(c, &f.effort, "effort", "how many values a property draws", string(check.Standard), string(check.Quick), string(check.Deep))
+	fl.StringSliceVar(&f.allow, "allow", nil, "effects that are otherwise not caused: financial (the profile must say sandbox: true too)")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as violations")
+	fl.IntVar(&f.jobs, "jobs", 8, "cases at once")
+	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")
+	fl.StringVar(&f.report, "report", "", "also write the JSON report to this file")
+	return c
+}
+
+func (a *app) runCheck(ctx context.Context, f checkFlags) error {
+	o, err := a.checkOptions(f)
+	if err != nil {
+		return err
+	}
+	file, err := createReport(f.report)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	rep, err := a.judge(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := file.write(rep); err != nil {
+		return err
+	}
+	return a.show(ctx, rep, f.format)
+}
+
+// checkOptions resolves the flags; nothing is sent.
+func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
+	o := conformance.Options{Only: f.only, Skip: f.skip, Seed: f.seed, Effort: check.Effort(f.effort),
+		Parallel: f.jobs, Strict: f.strict, Version: kitVersion()}
+	if f.jobs < 1 {
+		return o, fmt.Errorf("flag --jobs: %d is too few; give 1 or more", f.jobs)
+	}
+	for _, w := range f.allow {
+		if w != string(spec.EffectFinancial) {
+			return o, fmt.Errorf("flag --allow: %q is no effect that needs to be allowed; there is: financial", w)
+		}
+		o.Financial = true
+	}
+	name := f.contract
+	if f.profile != "" {
+		p, err := target.Load(f.profile, a.env)
+		if err != nil {
+			return o, err
+		}
+		o.Profile = p
+		if name == "" {
+			name = p.Contract
+		}
+	}
+	if name == "" {
+		name = "seer"
+	}
+	c, err := loadContract(name)
+	if err != nil {
+		return o, err
+	}
+	o.Contract = c
+	if o.Profile == nil {
+		o.Profile, err = target.FromEnvironment(c, f.target, a.env)
+		return o, err
+	}
+	if f.target != "" {
+		o.Profile.BaseURL = strings.TrimRight(f.target, "/")
+	}
+	return o, knownOperations(c, o.Profile, f.profile)
+}
+
+// knownOperations refuses a profile that declares something absent that the contract does not have:
+// a slip there would let a check run against a route that its owner meant to exclude.
+func knownOperations(c *spec.Contract, p *target.Profile, file string) error {
+	var names []string
+	for _, op := range c.Ops {
+		names = append(names, op.ID)
+	}
+	var errs []error
+	for _, id := range p.Absent {
+		if c.Op(id) == nil {
+			errs = append(errs, fmt.Errorf("%s: absent: contract %s has no operation %q%s", file, c.Name, id, didYouMean(id, names)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// judge runs the suite and shows how it is coming along.
+func (a *app) judge(ctx context.Context, o conformance.Options) (*report.Report, error) {
+	p := a.progress()
+	defer p.close()
+	o.Progress = p.event
+	return conformance.Run(ctx, o)
+}
+
+// show prints the report and turns its verdict into an exit code.
+func (a *app) show(ctx context.Context, rep *report.Report, format string) error {
+	s := a.screen(a.out)
+	var err error
+	if format == "json" {
+		err = rep.WriteJSON(a.out)
+	} else {
+		unlock := func(n string) string { return target.Capability(n).Unlock() }
+		err = report.Console{Width: s.width(120), Color: s.color, Unlock: unlock}.Write(a.out, rep)
+	}
+	switch {
+	case err != nil:
+		return notJudged{err}
+	case ctx.Err() != nil:
+		return exit(exitInterrupted)
+	case rep.Verdict == report.Violations:
+		return exit(exitViolations)
+	case rep.Verdict != report.Conformant:
+		return exit(exitNotJudged)
+	default:
+		return nil
+	}
+}
+
+// reportFile is a report that appears under its name only when it is whole.
+type reportFile struct {
+	path string
+	temp *os.File
+}
+
+// createReport makes sure that the report can be written before anything is sent.
+func createReport(path string) (*reportFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("flag --report: %s is a folder; give a file", path)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("flag --report: %s cannot be written: %w", path, reason(err))
+	}
+	return &reportFile{path: path, temp: temp}, nil
+}
+
+func (f *reportFile) write(rep *report.Report) error {
+	if f == nil {
+		return nil
+	}
+	err := errors.Join(rep.WriteJSON(f.temp), f.temp.Chmod(0o644), f.temp.Close())
+	if err == nil {
+		err = os.Rename(f.temp.Name(), f.path)
+	}
+	if err != nil {
+		return notJudged{fmt.Errorf("report %s cannot be written: %w", f.path, err)}
+	}
+	return nil
+}
+
+// discard removes what was not written to its end.
+func (f *reportFile) discard() {
+	if f != nil {
+		_ = f.temp.Close()
+		_ = os.Remove(f.temp.Name())
+	}
+}
+
+// reason is an error of the file system without its path, which the sentence has already.
+func reason(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

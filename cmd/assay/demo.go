@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"assay.kit/conformance"
+	"assay.kit/spec"
+)
+
+type demoFlags struct {
+	contract, store, format string
+	seed                    uint64
+}
+
+func demoDefaults() demoFlags { return demoFlags{contract: "seer", store: storeSQLite, format: "text"} }
+
+func (a *app) demo() *cobra.Command {
+	var f demoFlags
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Serve the reference of a contract on this machine, judge it by its URL, and stop it",
+		Example: `  assay demo
+  assay demo --contract notes --store memory --format json`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runDemo(c.Context(), f) },
+	}
+	c.Flags().StringVar(&f.contract, "contract", "seer", contractUsage)
+	choiceVar(c, &f.store, "store", "where the reference keeps its state", storeSQLite, storeMemory)
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
+	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")
+	return c
+}
+
+func (a *app) runDemo(ctx context.Context, f demoFlags) error {
+	ct, err := loadContract(f.contract)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "assay-demo-*")
+	if err != nil {
+		return fmt.Errorf("no place for the demo's files: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	ref, err := startOwn(ctx, ct, f.store, filepath.Join(dir, "reference.db"))
+	if err != nil {
+		return notJudged{err}
+	}
+	defer ref.stop()
+	fmt.Fprintf(a.err, "The reference of %s serves %s from %s until it has been judged.\n", ct.Name, ref.baseURL, f.store)
+	rep, err := a.judge(ctx, conformance.Options{Contract: ct, Profile: ref.profile, Seed: f.seed,
+		Financial: true, Version: kitVersion()})
+	if err != nil {
+		return err
+	}
+	return a.show(ctx, rep, f.format)
+}
+
+// startOwn serves the reference for this process alone: free ports, and credentials nobody else knows.
+func startOwn(ctx context.Context, c *spec.Contract, store, db string) (*served, error) {
+	st, err := openStore(ctx, store, db)
+	if err != nil {
+		return nil, err
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
+	return start(ctx, serving{contract: c, store: st, credentials: int64(binary.BigEndian.Uint64(b[:]) >> 1),
+		addr: loopback, control: loopback})
+}

@@ -1,0 +1,90 @@
+package check
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay.kit/conformance/target"
+	"assay.kit/conformance/wire"
+)
+
+const (
+	backoffs   = 6                // how often "later" is honoured before the case gives up
+	maxBackoff = 90 * time.Second // one wait; a longer Retry-After ends the case
+)
+
+// Call sends one request as a role ("" sends no credential) and returns what came of it. An answer
+// that means "later" is honoured and sent again; a broken or missing answer ends the case as
+// inconclusive, because it says nothing about the claim at hand.
+func (t *T) Call(role string, rq wire.Request) wire.Exchange {
+	ex := t.Send(role, rq, target.Call{})
+	if ex.End == wire.EndReset && rq.Method == http.MethodGet { // an idle connection closed under our feet
+		ex = t.Send(role, rq, target.Call{FreshConn: true})
+	}
+	if ex.Head.Status == 0 || ex.End == wire.EndReset || ex.End == wire.EndTimeout {
+		t.Inconclusive("%s %s got no whole answer: %s %s", rq.Method, pathOf(rq.Target), ex.End, ex.Err)
+	}
+	return ex
+}
+
+// Send is Call for checks that look at broken exchanges themselves: whatever the End, it returns.
+func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
+	for n := 0; ; n++ {
+		ex := t.SendOnce(role, rq, o)
+		later := t.Contract().Doc.Backpressure
+		if later == nil || !slices.Contains(later.Statuses, ex.Head.Status) {
+			return ex
+		}
+		wait, ok := RetryAfter(ex.Header(later.Delay.Name), time.Now())
+		if !ok {
+			wait = time.Duration(n+1) * 250 * time.Millisecond
+		}
+		if n == backoffs || wait > maxBackoff {
+			t.Inconclusive("%s %s is still answered %d after %d waits", rq.Method, pathOf(rq.Target), ex.Head.Status, n)
+		}
+		t.Pause(wait)
+	}
+}
+
+// SendOnce sends exactly once, and judges nothing about the answer.
+func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange {
+	r := t.st.run
+	if err := r.limiter.Wait(t.ctx); err != nil || t.ctx.Err() != nil {
+		t.Inconclusive("ran out of time")
+	}
+	if n := r.sent.Add(1); n > int64(r.Budget) {
+		t.Inconclusive("the budget of %d requests is used up", r.Budget)
+	}
+	t.st.mu.Lock()
+	t.st.requests++
+	t.st.seq++
+	seq := t.st.seq
+	t.st.mu.Unlock()
+	ex := r.Caller.Do(t.ctx, role, rq, o)
+	ex.Case, ex.Lane, ex.Seq, ex.Role = t.st.cs.ID, t.lane, seq, role
+	t.at.mu.Lock()
+	t.at.exchanges = append(t.at.exchanges, ex)
+	t.at.mu.Unlock()
+	r.watch.look(ex)
+	return ex
+}
+
+// RetryAfter reads both forms of the field (RFC 9110 §10.2.3): delta-seconds or an HTTP date.
+func RetryAfter(v string, now time.Time) (time.Duration, bool) {
+	v = strings.TrimSpace(v)
+	if n, err := strconv.ParseUint(v, 10, 31); err == nil {
+		return time.Duration(n) * time.Second, true
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now)), true
+	}
+	return 0, false
+}
+
+func pathOf(target string) string {
+	p, _, _ := strings.Cut(target, "?")
+	return p
+}

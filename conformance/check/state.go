@@ -1,0 +1,150 @@
+package check
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"assay.kit/conformance/report"
+	"assay.kit/conformance/wire"
+)
+
+// failure is one broken claim as a check reported it.
+type failure struct{ claim, expected, actual string }
+
+// attempt is one try of a flow: all of it outside a property, one drawn try inside.
+type attempt struct {
+	mu        sync.Mutex
+	nonce     string
+	keys      int
+	exchanges []wire.Exchange
+	draws     []report.Draw
+	failures  []failure
+	kept      bool
+}
+
+// caseState is what one execution of a case gathers. Lanes share it.
+type caseState struct {
+	run       *runner
+	cs        Case
+	no        int64
+	mu        sync.Mutex
+	attempts  int
+	requests  int
+	seq       int
+	held      int64 // job slots
+	judged    map[string]int
+	excused   map[string]string // claim -> why it does not apply here
+	findings  map[string]*report.Finding
+	order     []string // of findings
+	stop      string   // why the flow ended before its end: inconclusive
+	skip      string   // the last reason why an attempt was given up
+	kitFault  string   // panic of the kit itself
+	exampleNo int
+}
+
+func newCaseState(r *runner, cs Case) *caseState {
+	return &caseState{run: r, cs: cs, no: r.caseNo.Add(1), judged: map[string]int{},
+		excused: map[string]string{}, findings: map[string]*report.Finding{}}
+}
+
+func (st *caseState) newAttempt() *attempt {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.attempts++
+	return &attempt{nonce: fmt.Sprintf("%s-%d-%d", st.run.nonce, st.no, st.attempts)}
+}
+
+// keepUnlessKept turns the failures of a finished attempt into findings.
+func (st *caseState) keepUnlessKept(a *attempt) {
+	if a.kept {
+		return
+	}
+	for _, f := range a.failures {
+		st.keep(a, f)
+	}
+}
+
+// keep stores a failure with the attempt's evidence. A later attempt that fails the same claim is
+// smaller (the shrinker only proposes smaller ones), so it replaces the evidence and proves that
+// the failure reproduces.
+func (st *caseState) keep(a *attempt, f failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	a.kept = true
+	old := st.findings[f.claim]
+	fd := &report.Finding{Claim: f.claim, Case: st.cs.ID, Message: st.says(f.claim), Expected: f.expected,
+		Actual: f.actual, Seed: st.run.Seed, Draws: append([]report.Draw{}, a.draws...), Reproduced: old != nil}
+	for _, ex := range a.exchanges {
+		red := st.run.Redact(ex)
+		fd.Exchanges = append(fd.Exchanges, red)
+		fd.Curl = append(fd.Curl, st.run.Curl(red))
+	}
+	if old == nil {
+		st.order = append(st.order, f.claim)
+	}
+	st.findings[f.claim] = fd
+}
+
+func (st *caseState) says(claim string) string {
+	if c := st.cs.Check.claim(claim); c != nil {
+		return c.Says
+	}
+	return claim
+}
+
+// outcome turns what was gathered into verdicts, one a claim of the check.
+func (st *caseState) outcome(took time.Duration) Outcome {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	o := Outcome{Case: report.Case{ID: st.cs.ID, Check: st.cs.Check.ID, Subject: st.cs.Subject.Name,
+		Operations: opIDs(st.cs.Subject), Origin: st.cs.Origin, Requests: st.requests, Seconds: took.Seconds()}}
+	for _, cl := range st.cs.Check.Claims {
+		v, note := st.verdict(cl)
+		o.Case.Claims = append(o.Case.Claims, report.Claim{ID: cl.ID, Verdict: v, Note: note})
+		if report.Worse(o.Case.Verdict, v) != o.Case.Verdict {
+			o.Case.Note = note
+		}
+		o.Case.Verdict = report.Worse(o.Case.Verdict, v)
+	}
+	for _, c := range st.order {
+		o.Findings = append(o.Findings, *st.findings[c])
+	}
+	return o
+}
+
+func (st *caseState) verdict(cl Claim) (report.Verdict, string) {
+	why := st.excused[cl.ID]
+	switch {
+	case st.findings[cl.ID] != nil:
+		return report.Fail, ""
+	case st.kitFault != "":
+		return report.Error, st.kitFault
+	case cl.For != nil && !cl.For(st.cs.Subject):
+		return report.NotApplicable, "the contract does not promise it here"
+	case st.judged[cl.ID] > 0:
+		return report.Pass, ""
+	case why != "":
+		return report.NotApplicable, why
+	case st.stop != "":
+		return report.Inconclusive, st.stop
+	case len(st.order) > 0:
+		return report.Inconclusive, "not reached: " + st.order[0] + " failed first"
+	case st.skip != "":
+		return report.Inconclusive, "never reached: " + st.skip
+	default:
+		return report.Inconclusive, "the flow never came to judge it"
+	}
+}
+
+func (st *caseState) releaseJobs() {
+	st.mu.Lock()
+	n := st.held
+	st.held = 0
+	st.mu.Unlock()
+	if n > 0 {
+		st.run.jobs.Release(n)
+	}
+}

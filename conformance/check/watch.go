@@ -1,0 +1,161 @@
+package check
+
+import (
+	"sort"
+	"sync"
+
+	"assay.kit/conformance/report"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec"
+)
+
+// memo computes values once a run.
+type memo struct {
+	mu sync.Mutex
+	m  map[string]func() (any, error)
+}
+
+func (m *memo) get(key string, f func() (any, error)) (any, error) {
+	m.mu.Lock()
+	if m.m == nil {
+		m.m = map[string]func() (any, error){}
+	}
+	g, ok := m.m[key]
+	if !ok {
+		g = sync.OnceValues(f)
+		m.m[key] = g
+	}
+	m.mu.Unlock()
+	return g()
+}
+
+// watcher judges passive claims on every exchange. They report under their own claim, once a claim,
+// operation and status, and never fail the case that happened to send the request.
+type watcher struct {
+	contract *spec.Contract
+	rules    []wire.Rule
+	mu       sync.Mutex
+	looked   map[[2]string]int // claim, operation -> exchanges judged
+	found    map[spot]*seen
+	ids      map[string]string // request id -> the exchange that carried it first
+}
+
+// maxIDs bounds the request ids that are remembered; a run sends fewer, a hostile one does not matter.
+const maxIDs = 200_000
+
+// spot is where a passive claim was broken; each is reported once.
+type spot struct {
+	Claim, Operation string
+	Status           int
+}
+
+type seen struct {
+	finding wire.Finding
+	first   wire.Exchange
+	count   int
+}
+
+func newWatcher(c *spec.Contract, rules []wire.Rule) *watcher {
+	return &watcher{contract: c, rules: rules, looked: map[[2]string]int{}, found: map[spot]*seen{}, ids: map[string]string{}}
+}
+
+func (w *watcher) look(ex wire.Exchange) {
+	if ex.End != wire.EndComplete {
+		return
+	}
+	op := "other" // what the target was asked, not what a check that bends paths had in mind
+	if o := wire.DocumentedOperation(w.contract, ex); o != nil {
+		op = o.ID
+	}
+	for _, rule := range w.rules {
+		if findings, judged := rule.Look(w.contract, ex); judged {
+			w.note(rule.Claim, op, ex, findings)
+		}
+	}
+	if findings, judged := w.unique(ex); judged {
+		w.note(wire.RequestIDUnique, op, ex, findings)
+	}
+}
+
+func (w *watcher) note(claim, op string, ex wire.Exchange, findings []wire.Finding) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looked[[2]string{claim, op}]++
+	for _, f := range findings {
+		p := spot{claim, op, ex.Head.Status}
+		if s := w.found[p]; s != nil {
+			s.count++
+		} else {
+			w.found[p] = &seen{finding: f, first: ex, count: 1}
+		}
+	}
+}
+
+// unique judges the one passive claim that needs a memory: no request id comes twice.
+func (w *watcher) unique(ex wire.Exchange) ([]wire.Finding, bool) {
+	e := w.contract.Doc.Correlation
+	if e == nil || len(w.rules) == 0 {
+		return nil, false
+	}
+	id := ex.Header(e.Name)
+	if id == "" {
+		return nil, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if first, dup := w.ids[id]; dup {
+		return []wire.Finding{{Expected: "a " + e.Name + " of its own for every request", Actual: "the same as of " + first}}, true
+	}
+	if len(w.ids) < maxIDs {
+		w.ids[id] = ex.Req.Method + " " + ex.Req.Target + " in " + ex.Case
+	}
+	return nil, true
+}
+
+// outcomes gives one case for every passive claim and operation that was looked at.
+func (w *watcher) outcomes(r *runner) []Outcome {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	says := map[string]string{wire.RequestIDUnique: "No two answers carry the same request id."}
+	for _, rule := range w.rules {
+		says[rule.Claim] = rule.Says
+	}
+	var keys [][2]string
+	for k := range w.looked {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool { return keys[i][0]+"@"+keys[i][1] < keys[j][0]+"@"+keys[j][1] })
+	var out []Outcome
+	for _, k := range keys {
+		out = append(out, w.outcome(r, k[0], k[1], says[k[0]]))
+	}
+	return out
+}
+
+func (w *watcher) outcome(r *runner, claim, op, says string) Outcome {
+	o := Outcome{Case: report.Case{ID: claim + "@" + op, Check: claim, Subject: op, Origin: spec.Stated, Verdict: report.Pass}}
+	if def := w.contract.Op(op); def != nil {
+		o.Case.Operations, o.Case.Origin = []string{op}, def.Origin
+	}
+	var places []spot
+	for p := range w.found {
+		if p.Claim == claim && p.Operation == op {
+			places = append(places, p)
+		}
+	}
+	sort.Slice(places, func(i, j int) bool { return places[i].Status < places[j].Status })
+	for _, p := range places {
+		s := w.found[p]
+		if s.finding.Ours { // our own bad request proves nothing about the target
+			o.Case.Verdict, o.Case.Note = report.Error, "the kit sent something wrong: "+s.finding.Actual
+			continue
+		}
+		o.Case.Verdict = report.Fail
+		red := r.Redact(s.first)
+		o.Findings = append(o.Findings, report.Finding{Claim: claim, Case: o.Case.ID, Message: says,
+			Expected: s.finding.Expected, Actual: s.finding.Actual, Seed: r.Seed, Draws: []report.Draw{},
+			Reproduced: s.count > 1, Exchanges: []wire.Exchange{red}, Curl: []string{r.Curl(red)}})
+	}
+	o.Case.Claims = []report.Claim{{ID: claim, Verdict: o.Case.Verdict, Note: o.Case.Note}}
+	return o
+}

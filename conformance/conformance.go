@@ -1,0 +1,109 @@
+// Package conformance judges any server at any URL against a contract. Run is the whole kit in one
+// call; the assay binary and go test are thin over it.
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/report"
+	"assay.kit/conformance/suite"
+	"assay.kit/conformance/target"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec"
+)
+
+// Options of one run. Contract and Profile are required; the rest has defaults.
+type Options struct {
+	Contract  *spec.Contract
+	Profile   *target.Profile
+	Only      []string // requirement, claim, check, family, operation or case ids; a trailing * matches a prefix
+	Skip      []string
+	Seed      uint64 // 0: chosen, and reported
+	Effort    check.Effort
+	Parallel  int
+	Financial bool // allow financial effects; the profile must say sandbox too
+	Strict    bool // warnings fail
+	NoShrink  bool
+	Version   string // of the kit, for the report
+	Progress  func(check.Event)
+}
+
+// ErrUnreachable: nothing answered at the target, so nothing was judged.
+var ErrUnreachable = errors.New("target is unreachable")
+
+// Checks returns every check that applies to any contract, and those of the named systems.
+func Checks(c *spec.Contract) []check.Check { return suite.All(c) }
+
+// Plan says what Run would do: the cases, and what will not be exercised and why.
+func Plan(o Options) ([]check.Case, []report.Case, error) {
+	return check.Plan(o.Contract, o.Profile, suite.All(o.Contract),
+		check.Options{Only: o.Only, Skip: o.Skip, Financial: o.Financial})
+}
+
+// Run connects, plans, judges and reports. The error is for what prevents judging at all: a bad
+// filter, a profile that cannot work, a dead target (ErrUnreachable); broken promises are in the Report.
+func Run(ctx context.Context, o Options) (*report.Report, error) {
+	cases, skipped, err := Plan(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Seed == 0 {
+		o.Seed = chooseSeed()
+	}
+	epoch := time.Now()
+	caller, err := target.New(o.Profile, target.Options{Epoch: epoch})
+	if err != nil {
+		return nil, err
+	}
+	defer caller.Close()
+	if err := probe(ctx, o, caller); err != nil {
+		return nil, err
+	}
+	outcomes := check.Run(ctx, cases, env(o, caller, epoch), o.Progress)
+	rep := &report.Report{Target: o.Profile.BaseURL, Kit: report.Kit{Version: o.Version}, Seed: o.Seed, Strict: o.Strict,
+		Started: epoch.UTC(), Interrupted: ctx.Err() != nil, Cases: skipped, Findings: []report.Finding{}}
+	for _, oc := range outcomes {
+		rep.Cases = append(rep.Cases, oc.Case)
+		rep.Findings = append(rep.Findings, oc.Findings...)
+	}
+	rep.Build(o.Contract)
+	rep.Seconds = time.Since(epoch).Seconds()
+	return rep, nil
+}
+
+func env(o Options, caller *target.REST, epoch time.Time) check.Env {
+	e := check.Env{Contract: o.Contract, Profile: o.Profile, Caller: caller, Passive: wire.Passive(), Hook: caller.RunHook,
+		Redact: caller.Redact, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
+		Parallel: o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
+	if o.NoShrink {
+		e.Shrink = 0
+	}
+	return e
+}
+
+// probe sends one request without effect; any answer at all shows that somebody is there.
+func probe(ctx context.Context, o Options, caller *target.REST) error {
+	rq := wire.Request{Method: "GET", Target: "/"}
+	if cn := o.Contract.Doc.Connection; cn != nil {
+		if op := o.Contract.Op(cn.Operation); op != nil {
+			rq = wire.Request{Operation: op.ID, Method: op.Method, Target: op.Path}
+		}
+	}
+	ex := caller.Do(ctx, "primary", rq, target.Call{Timeout: 10 * time.Second})
+	if ex.Head.Status == 0 {
+		return fmt.Errorf("%w: %s %s: %s (%s)", ErrUnreachable, rq.Method, o.Profile.BaseURL+rq.Target, ex.Err, ex.End)
+	}
+	return nil
+}
+
+func chooseSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return binary.BigEndian.Uint64(b[:])>>33 + 1 // short enough to type
+}

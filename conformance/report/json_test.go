@@ -1,0 +1,54 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// The golden file is the promise to every program that reads a report: a change here is either an
+// addition or a new schema name.
+func TestJSONIsStable(t *testing.T) {
+	var b bytes.Buffer
+	if err := sample().WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.json", b.Bytes())
+	var back Report
+	d := json.NewDecoder(&b)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Schema != "assay.report/1" || back.Verdict != Violations || len(back.Requirements) != 8 {
+		t.Errorf("read back: schema %q, verdict %q, %d requirements", back.Schema, back.Verdict, len(back.Requirements))
+	}
+}
+
+func TestJSONOfAnEmptyReportHasNoNullLists(t *testing.T) {
+	var b bytes.Buffer
+	if err := (&Report{Findings: []Finding{{}}, Cases: []Case{{}}}).WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range []string{"requirements", "cases", "findings", "claims", "draws", "exchanges", "curl"} {
+		if !strings.Contains(b.String(), `"`+member+`": [`) {
+			t.Errorf("%s is no list in %s", member, b.String())
+		}
+	}
+}
+
+func TestJSONSurvivesAnyDraw(t *testing.T) {
+	r := &Report{Findings: []Finding{{Draws: []Draw{{"nan", math.NaN()}, {"func", func() {}}, {"text", "<&>"}}}}}
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); !strings.Contains(s, `"NaN"`) || !strings.Contains(s, "<&>") {
+		t.Errorf("draws are lost or escaped: %s", s)
+	}
+	if _, ok := r.Findings[0].Draws[0].Value.(float64); !ok {
+		t.Error("writing changed the report")
+	}
+}

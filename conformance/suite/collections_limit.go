@@ -1,0 +1,130 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec"
+	"assay.kit/spec/tree"
+)
+
+func collectionsEnvelope(_ context.Context, t *check.T, s check.Subject) {
+	f := source(t, s, "primary", 2)
+	ex := t.Call("primary", f.list.request(""))
+	if ex.Status() != 200 {
+		t.Must("collections.envelope", false, "a page", describe(ex))
+	}
+	c := s.Op.Collection
+	body, err := bodyOf(ex)
+	t.Must("collections.envelope", err == nil, "JSON", fmt.Sprint(err))
+	items, _ := tree.Get(body, c.Items)
+	list, isList := items.([]any)
+	t.Must("collections.envelope", isList, "an array at "+string(c.Items), describe(ex))
+	next, found := tree.Get(body, c.Next)
+	_, isText := next.(string)
+	t.Judge("collections.envelope", isText || next == nil && (found || c.End == "absent"),
+		"a text at "+string(c.Next)+", or the mark of the end ("+c.End+")", string(encode(next)))
+	if a := s.Op.Answers[200]; a != nil && a.Schema != nil {
+		for _, v := range a.Schema.Validate(body) {
+			t.Judge("collections.envelope", false, "a page that fits its schema", fmt.Sprintf("%s: %s (%s)", v.Instance, v.Message, v.Keyword))
+			break
+		}
+	}
+	p, _ := f.list.parse(ex)
+	for i, id := range p.ids {
+		t.Judge("collections.ids", id != "", "an id at "+string(c.ID), string(encode(list[i])))
+	}
+	t.Judge("collections.ids", len(unique(p.ids)) == len(p.ids), "each id once", listed(p.ids))
+}
+
+// wrongSize is a page size that is no legal one.
+type wrongSize struct {
+	text   string
+	bounds bool // an integer, but out of its bounds
+}
+
+func wrongSizes(l *spec.PageLimit) []wrongSize {
+	return []wrongSize{
+		{text(l.Min - 1), true}, {text(l.Max + 1), true}, {text(-1), true}, {text(l.Max * 1000), true},
+		{"99999999999999999999", false}, {"1.5", false}, {"ten", false},
+	}
+}
+
+func collectionsLimits(_ context.Context, t *check.T, s check.Subject) {
+	lim := s.Op.Collection.Limit
+	f := source(t, s, "primary", wantedFor(s))
+	for _, n := range []int{lim.Min, min(lim.Min+1, lim.Max), lim.Max} {
+		at := f.list.sized(n)
+		p, why := at.parse(t.Call("primary", at.request("")))
+		if t.Judge("collections.limit-accepted", why == "", "a page for "+lim.Param+"="+text(n), describe(p.ex)) {
+			judgeSize(t, "collections.page-size", p, n)
+		}
+	}
+	p, why := f.list.parse(t.Call("primary", f.list.request("")))
+	if why != "" {
+		t.Inconclusive("%s gave no page: %s", s.Op.ID, why)
+	}
+	judgeSize(t, "collections.default-size", p, lim.Default)
+	for _, w := range wrongSizes(lim) {
+		ex := t.Call("primary", f.list.at(lim.Param, w.text).request(""))
+		if lim.OutOfRange == "clamp" {
+			judgeClamped(t, f.list, w, ex)
+		} else {
+			t.Judge("collections.limit-rejected", invalidParameter(t, ex), "a refusal of "+lim.Param+"="+w.text+": "+wantedParameter(t), describe(ex))
+		}
+	}
+	// Whether no text is a value or no parameter at all, is read both ways.
+	ex := t.Call("primary", f.list.at(lim.Param, "").request(""))
+	p, why = f.list.parse(ex)
+	claim := map[bool]string{true: "collections.limit-clamped", false: "collections.limit-rejected"}[lim.OutOfRange == "clamp"]
+	t.Judge(claim, rejected(ex) || why == "" && len(p.items) <= lim.Default, "a refusal of an empty "+lim.Param+", or the default size", describe(ex))
+}
+
+// wantedFor is how many items a collection needs, so that a page that is too long would show. Jobs
+// are too dear for that.
+func wantedFor(s check.Subject) int {
+	lim := s.Op.Collection.Limit
+	switch {
+	case s.Other == nil || s.Other.Job != nil:
+		return 2
+	case lim.OutOfRange == "clamp" && lim.Max < 60:
+		return lim.Max + 1
+	case lim.Default < 40:
+		return lim.Default + 1
+	default:
+		return 3
+	}
+}
+
+func judgeSize(t *check.T, claim string, p page, most int) {
+	t.Judge(claim, len(p.items) <= most, fmt.Sprintf("at most %d items", most), fmt.Sprintf("%d items", len(p.items)))
+}
+
+// judgeClamped accepts a refusal of what is no integer: clamping speaks of integers only.
+func judgeClamped(t *check.T, l listing, w wrongSize, ex wire.Exchange) {
+	lim := l.op.Collection.Limit
+	p, why := l.parse(ex)
+	if why != "" {
+		t.Judge("collections.limit-clamped", !w.bounds && rejected(ex), "a page for "+lim.Param+"="+w.text, describe(ex))
+		return
+	}
+	judgeSize(t, "collections.limit-clamped", p, lim.Max)
+}
+
+// invalidParameter reports the contract's refusal of a bad parameter; without one, any that says so.
+func invalidParameter(t *check.T, ex wire.Exchange) bool {
+	want, ok := t.Contract().Doc.Codes["invalid_parameter"]
+	if !ok {
+		return ex.Status() == 400 || ex.Status() == 422
+	}
+	return refused(t, ex, want)
+}
+
+func wantedParameter(t *check.T) string {
+	if want, ok := t.Contract().Doc.Codes["invalid_parameter"]; ok {
+		return wanted(want)
+	}
+	return "status 400 or 422"
+}

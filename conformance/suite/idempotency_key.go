@@ -1,0 +1,192 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/gen"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec/tree"
+)
+
+func runKey(_ context.Context, t *check.T, s check.Subject) {
+	c := newCreation(t, s.Op, specimens(t, s.Op)[0])
+	if s.Op.Idempotency.Required {
+		c.judgeMissingKey()
+	} else {
+		c.judgeOptionalKey()
+	}
+	c.judgeLongestKey()
+	c.judgeNearKeys()
+	c.judgeDrawnKeys()
+}
+
+// again is a new creation of the same payload, on resources of its own where the first was used up.
+func (c *creation) again(key string) intent { return c.fresh(c.in.body).keyed(key) }
+
+// judgeMissingKey shows that the request is admitted, and then refused for want of a key only.
+func (c *creation) judgeMissingKey() {
+	c.open()
+	missing := c.op.Idempotency.Missing
+	for _, in := range []intent{c.again(""), c.emptyKey()} {
+		how := "without a key"
+		if len(in.extra) > 0 {
+			how = "with an empty key"
+		}
+		ex := c.send(in)
+		c.t.Judge("idempotency.key-required", rejected(ex), "a 4xx "+how, describe(ex))
+		c.t.Judge("idempotency.key-code", refused(c.t, ex, missing), wanted(missing)+" "+how, describe(ex))
+	}
+	if c.counted && c.op.Moves == nil {
+		c.judgeCount("idempotency.key-required", 1)
+	}
+}
+
+func (c *creation) emptyKey() intent {
+	in := c.again("")
+	in.extra = append(slices.Clone(in.extra), wire.Field{Name: c.op.Idempotency.Key.Name, Value: ""})
+	return in
+}
+
+func (c *creation) judgeOptionalKey() {
+	a, b := c.send(c.again("")), c.send(c.again(""))
+	c.t.Judge("idempotency.key-optional", c.apart(a, b), "two resources", describe(a)+", "+describe(b))
+}
+
+// apart reports whether two answers name two new resources.
+func (c *creation) apart(a, b wire.Exchange) bool {
+	return admitted(a) && admitted(b) && createdID(c.op, a) != createdID(c.op, b)
+}
+
+// judgeLongestKey tries the longest legal key, one that differs from it at its end, and one longer.
+// The longer one may be refused or honoured, but not cut.
+func (c *creation) judgeLongestKey() {
+	n := c.op.Idempotency.MaxLength
+	base := c.t.Key() + "-"
+	if n == 0 || len(base) >= n {
+		return
+	}
+	longest := base + strings.Repeat("k", n-len(base))
+	in := c.again(longest)
+	first := c.send(in)
+	if !c.t.Judge("idempotency.key-legal", admitted(first), fmt.Sprintf("a 2xx under a key of %d characters", n), describe(first)) {
+		return
+	}
+	again := c.send(in)
+	c.t.Judge("idempotency.key-legal", c.same(first, again), c.replayOf(first), describe(again))
+	c.judgeOther(first, in.keyed(longest[:n-1]+"K"))
+	if longer := c.judgeOther(first, in.keyed(longest+"k")); admitted(longer) {
+		c.judgeOther(longer, in.keyed(longest+"K"))
+	}
+}
+
+// judgeNearKeys tries keys that a careless comparison takes for one.
+func (c *creation) judgeNearKeys() {
+	base := c.t.Key()
+	in := c.again(base + "-a")
+	first := c.send(in)
+	for _, near := range []string{base + "-A", base + "-a.", base + "-%61"} {
+		c.judgeOther(first, in.keyed(near))
+	}
+}
+
+// judgeOther sends a payload under a key that is not the one it was admitted under: that must not
+// lead to the first resource. Where one path takes only one creation, a refusal is as good.
+func (c *creation) judgeOther(first wire.Exchange, in intent) wire.Exchange {
+	ex := c.send(in)
+	ok := c.apart(first, ex)
+	if n := c.op.Idempotency.MaxLength; rejected(ex) && (c.op.Moves != nil || n > 0 && len(in.key) > n) {
+		ok = true
+	}
+	c.t.Judge("idempotency.key-exact", ok, "a resource of its own under "+strconv.Quote(in.key), describe(ex))
+	return ex
+}
+
+// judgeDrawnKeys tries keys of all legal characters, where that costs no jobs.
+func (c *creation) judgeDrawnKeys() {
+	room := c.op.Idempotency.MaxLength - len(c.t.Key()) - 8
+	if c.job || room < 1 {
+		return
+	}
+	c.t.Property(func(t *check.T) {
+		drawn := check.Draw(t, gen.Key(min(room, 60)), "key")
+		c := newCreation(t, c.op, specimen{example: c.example})
+		c.in.key = t.Key() + "-" + drawn
+		first := c.send(c.in)
+		t.Must("idempotency.key-legal", admitted(first), "a 2xx under any key of visible ASCII", describe(first))
+		again := c.send(c.in)
+		t.Must("idempotency.key-legal", c.same(first, again), c.replayOf(first), describe(again))
+	})
+}
+
+func runRefusal(_ context.Context, t *check.T, s check.Subject) {
+	sm := specimens(t, s.Op)[0]
+	c := newCreation(t, s.Op, sm)
+	admittedSoFar, sure := 0, true
+	for _, bad := range c.refusals() {
+		in := c.again(t.Key())
+		if refusal := c.send(bad.make(in)); !rejected(refusal) {
+			sure = sure && refusal.Effect() == wire.None
+			continue // whether it has to be refused is another check's question
+		}
+		ex := c.send(in)
+		t.Judge("idempotency.refusal-free", admitted(ex), "a 2xx for the corrected request under the key of one refused for "+bad.why, describe(ex))
+		if admitted(ex) {
+			admittedSoFar++
+		}
+		if c.op.Moves == nil && admitted(ex) {
+			t.Judge("idempotency.refusal-free", c.same(ex, c.send(in)), "the corrected request to be what the key is bound to", "another answer")
+		}
+	}
+	if admittedSoFar == 0 {
+		t.Inconclusive("nothing that was sent was refused and then admitted")
+	}
+	switch {
+	case c.op.Moves != nil:
+		t.NotApplicable("idempotency.refusal-harmless", "the contract gives no way to count what "+c.op.ID+" creates")
+	case sure:
+		c.judgeCount("idempotency.refusal-harmless", admittedSoFar)
+	}
+}
+
+// refusal turns a request that is admitted into one that is not.
+type refusal struct {
+	why  string
+	make func(intent) intent
+}
+
+const maxBroken = 4
+
+// refusals are broken in JSON, in a keyword of the schema, in a reference, in the media type.
+func (c *creation) refusals() []refusal {
+	if c.op.Body == nil || c.in.body == nil {
+		return nil
+	}
+	all := []refusal{{"text that is no JSON", func(in intent) intent { return in.spelled(encode(in.body)[1:]) }}}
+	places := gen.Keywords(c.op.Body.Schema, c.in.body, options(c.t))
+	for i := range min(maxBroken, len(places)) {
+		place := places[i*len(places)/min(maxBroken, len(places))]
+		if broken, ok := gen.BreakAt(c.op.Body.Schema, c.in.body, place, options(c.t)); ok {
+			all = append(all, refusal{fmt.Sprintf("a broken %s at %s", broken.Keyword, orRoot(broken.Pointer)),
+				func(in intent) intent { return in.with(broken.Value) }})
+		}
+	}
+	for _, ref := range c.op.Refs {
+		if _, there := tree.Get(c.in.body, ref.Pointer); ref.In != "body" || ref.Free || !there {
+			continue
+		}
+		all = append(all, refusal{"a reference to nothing at " + string(ref.Pointer), func(in intent) intent {
+			body := clone(in.body)
+			set(body, ref.Pointer, "assay-"+c.t.Nonce()+"-nothing")
+			return in.with(body)
+		}})
+	}
+	if c.job && len(all) > 2 { // each corrected request is a job
+		all = []refusal{all[0], all[len(all)-1]}
+	}
+	return all
+}

@@ -1,0 +1,201 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/gen"
+	"assay.kit/conformance/oracle"
+	"assay.kit/spec/tree"
+)
+
+const maxBases = 4
+
+// bases are creations to repeat and to change: every example that needs no job, or else one that does.
+func bases(t *check.T, s check.Subject) []*creation {
+	var out []*creation
+	for _, sm := range specimens(t, s.Op) {
+		if len(out) > 0 && (sm.job || len(out) == maxBases) {
+			break
+		}
+		out = append(out, newCreation(t, s.Op, sm))
+	}
+	return out
+}
+
+// rebase takes a creation into an attempt of a property and sends it: under a fresh key, or, where
+// that would start a job or use up another resource, as a repetition.
+func (c *creation) rebase(t *check.T) *creation {
+	own := *c
+	own.t = t
+	if !c.job && c.op.Moves == nil {
+		own.in = c.in.keyed(t.Key())
+	}
+	return &own
+}
+
+func runCanonical(_ context.Context, t *check.T, s check.Subject) {
+	all := bases(t, s)
+	for _, way := range []struct {
+		claim string
+		kinds []string
+	}{
+		{"idempotency.canonical", []string{gen.Order, gen.Space}},
+		{"idempotency.spelling", []string{gen.Escape, gen.Number}},
+	} {
+		t.Property(func(t *check.T) {
+			c := check.Draw(t, rapid.IntRange(0, len(all)-1), "example")
+			all[c].rebase(t).judgeSpelling(way.claim, way.kinds)
+		})
+	}
+}
+
+func (c *creation) judgeSpelling(claim string, kinds []string) {
+	s := check.Draw(c.t, gen.Respell(c.in.body, kinds...), "spelling")
+	if len(s.Kinds) == 0 {
+		c.t.Skip("the payload has only one spelling")
+	}
+	first := c.open()
+	again := c.send(c.in.spelled(s.Text))
+	// A reader may be stricter than JSON is (5.0 where an integer is due); that is no matter of keys.
+	if rejected(again) && !refused(c.t, again, c.op.Idempotency.Conflict) && c.op.Moves == nil &&
+		!admitted(c.send(c.in.spelled(s.Text).keyed(c.t.Key()))) {
+		c.t.Skip("the target does not read this spelling at all")
+	}
+	c.t.Must(claim, c.same(first, again), c.replayOf(first)+", for another "+strings.Join(s.Kinds, " and "), describe(again))
+}
+
+// change is a payload of another meaning, with the claim that says it is one.
+type change struct {
+	Base  int
+	Value any
+	At    tree.Pointer
+	Kind  string
+	claim string
+}
+
+func runChange(_ context.Context, t *check.T, s check.Subject) {
+	all := bases(t, s)
+	pools := map[string][]change{}
+	for i, c := range all {
+		for _, ch := range c.changes() {
+			ch.Base = i
+			pools[ch.claim] = append(pools[ch.claim], ch)
+		}
+	}
+	for _, cl := range []string{"idempotency.change", "idempotency.change-order", "idempotency.change-type", "idempotency.change-null", "idempotency.change-default"} {
+		pool := pools[cl]
+		if len(pool) == 0 {
+			t.NotApplicable(cl, "the schema leaves no room for it in any example that the target admits")
+			continue
+		}
+		t.Property(func(t *check.T) {
+			ch := check.Draw(t, rapid.SampledFrom(pool), "change")
+			c := all[ch.Base].rebase(t)
+			c.open()
+			if _, judged := c.mustConflict(cl, ch.Value); !judged {
+				t.Skip("the target refuses the changed payload under any key")
+			}
+		})
+	}
+}
+
+const maxChanges = 160
+
+// changes lists payloads next to the creation's own.
+func (c *creation) changes() []change {
+	if c.op.Body == nil || c.in.body == nil {
+		return nil
+	}
+	o := options(c.t)
+	near := gen.Neighbours(c.op.Body.Schema, c.in.body, maxChanges, o)
+	if len(near) == 0 { // nothing but references: one that leads nowhere is another payload all the same
+		o.ChangeRefs = true
+		near = gen.Neighbours(c.op.Body.Schema, c.in.body, maxChanges, o)
+	}
+	var out []change
+	for _, n := range near {
+		out = append(out, change{Value: n.Value, At: n.Pointer, Kind: n.Kind, claim: c.kindOf(n)})
+	}
+	return append(out, c.spelledDefaults()...)
+}
+
+// kindOf names the claim that a change belongs to.
+func (c *creation) kindOf(n gen.Change) string {
+	was, before := tree.Get(c.in.body, n.Pointer)
+	now, after := tree.Get(n.Value, n.Pointer)
+	switch {
+	case n.Kind == "order":
+		return "idempotency.change-order"
+	case n.Kind == "type":
+		return "idempotency.change-type"
+	case n.Kind == "item", before && after:
+		return "idempotency.change"
+	case before && was == nil, after && now == nil:
+		return "idempotency.change-null" // there or not
+	case before && c.mayBeDefault(n.Pointer, was), after && c.mayBeDefault(n.Pointer, now):
+		return "idempotency.change-default"
+	default:
+		return "idempotency.change"
+	}
+}
+
+// mayBeDefault reports whether a member with this value may mean what its absence means.
+func (c *creation) mayBeDefault(at tree.Pointer, v any) bool {
+	if d, ok := propertyAt(c.op.Body.Schema, at)["default"]; ok && oracle.Equal(d, v) {
+		return true
+	}
+	switch x := v.(type) {
+	case bool:
+		return !x
+	case string:
+		return x == ""
+	case []any:
+		return len(x) == 0
+	case map[string]any:
+		return len(x) == 0
+	default:
+		return oracle.Equal(v, 0)
+	}
+}
+
+// spelledDefaults adds each member that the payload leaves out, with its default.
+func (c *creation) spelledDefaults() []change {
+	var out []change
+	root, ok := c.in.body.(map[string]any)
+	if !ok {
+		return nil
+	}
+	props, _ := propertyAt(c.op.Body.Schema, "")["properties"].(map[string]any)
+	for _, name := range sortedKeys(props) {
+		at := tree.PointerTo(name)
+		d, has := propertyAt(c.op.Body.Schema, at)["default"]
+		if _, there := root[name]; there || !has {
+			continue
+		}
+		body := clone(c.in.body)
+		put(body, at, d)
+		if len(c.op.Body.Schema.Validate(body)) == 0 {
+			out = append(out, change{Value: body, At: at, Kind: "default", claim: "idempotency.change-default"})
+		}
+	}
+	return out
+}
+
+// neighbour is one payload of another meaning, the nearest; nil if there is none.
+func (c *creation) neighbour() any {
+	all := c.changes()
+	i := slices.IndexFunc(all, func(ch change) bool { return ch.claim == "idempotency.change" })
+	if i < 0 {
+		return nil
+	}
+	return all[i].Value
+}
+
+// String tells a drawn change in a few words.
+func (ch change) String() string { return fmt.Sprintf("%s at %s", ch.Kind, orRoot(ch.At)) }

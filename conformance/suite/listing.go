@@ -1,0 +1,208 @@
+package suite
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec"
+	"assay.kit/spec/tree"
+)
+
+// listing is a collection narrowed by path and query to what is to be looked at.
+type listing struct {
+	op    *spec.Operation
+	role  string
+	path  map[string]string
+	query url.Values
+	// own picks the items of this case on our side, where no parameter of the collection can.
+	member tree.Pointer
+	value  string
+}
+
+// page is one answer of a collection.
+type page struct {
+	ex    wire.Exchange
+	items []any
+	ids   []string
+	next  string // "" at the end
+}
+
+// at returns a copy of the listing with one query parameter set.
+func (l listing) at(param, value string) listing {
+	q := url.Values{}
+	for k, v := range l.query {
+		q[k] = v
+	}
+	q.Set(param, value)
+	l.query = q
+	return l
+}
+
+// request asks for the page at a cursor; "" is the first page.
+func (l listing) request(cursor string) wire.Request {
+	in := intent{op: l.op, role: l.role, path: l.path, query: l.query}
+	if cursor != "" {
+		in.query = url.Values{}
+		for k, v := range l.query {
+			in.query[k] = v
+		}
+		in.query.Set(l.op.Collection.Cursor.Name, cursor)
+	}
+	return in.request()
+}
+
+// read fetches one page and ends the flow as inconclusive if it is none.
+func (l listing) read(t *check.T, cursor string) page {
+	ex := t.Call(l.role, l.request(cursor))
+	p, why := l.parse(ex)
+	if why != "" {
+		t.Inconclusive("%s gave no page: %s", l.op.ID, why)
+	}
+	return p
+}
+
+// parse reads a page out of an answer, or says why it is none.
+func (l listing) parse(ex wire.Exchange) (page, string) {
+	c := l.op.Collection
+	v, err := bodyOf(ex)
+	if ex.Status() != http.StatusOK || err != nil {
+		return page{ex: ex}, describe(ex)
+	}
+	items, found := tree.Get(v, c.Items)
+	list, isList := items.([]any)
+	if !found || !isList {
+		return page{ex: ex}, "no array at " + string(c.Items)
+	}
+	p := page{ex: ex, items: list, ids: make([]string, len(list))}
+	for i, it := range list {
+		id, _ := tree.Get(it, c.ID)
+		p.ids[i] = text(id)
+	}
+	if next, found := tree.Get(v, c.Next); found && next != nil {
+		p.next = text(next)
+	}
+	return p, ""
+}
+
+const maxPages = 400 // of one walk; a collection that is longer is narrowed or given up
+
+// walk follows the cursors to the end and returns the pages; done is false if it did not end.
+func (l listing) walk(t *check.T) (pages []page, done bool) {
+	cursor := ""
+	for range maxPages {
+		p := l.read(t, cursor)
+		pages = append(pages, p)
+		if p.next == "" {
+			return pages, true
+		}
+		cursor = p.next
+	}
+	return pages, false
+}
+
+// mine reports whether an item belongs to the case.
+func (l listing) mine(item any) bool {
+	if l.member == "" {
+		return true
+	}
+	v, ok := tree.Get(item, l.member)
+	return ok && text(v) == l.value
+}
+
+// count reads back how many items of the case exist: effects are counted, not inferred from answers.
+func (l listing) count(t *check.T) (ids []string) {
+	big := l
+	if lim := l.op.Collection.Limit; lim != nil {
+		big = l.at(lim.Param, text(lim.Max))
+	}
+	pages, done := big.walk(t)
+	if !done {
+		t.Inconclusive("%s did not end within %d pages, so effects cannot be counted", l.op.ID, maxPages)
+	}
+	for _, p := range pages {
+		for i, it := range p.items {
+			if l.mine(it) {
+				ids = append(ids, p.ids[i])
+			}
+		}
+	}
+	return ids
+}
+
+// isolated builds a creation whose effects can be counted exactly, with the listing that counts
+// them; counted is false where the contract gives no way to tell the case's items from others'.
+func isolated(t *check.T, op *spec.Operation, role string) (in intent, l listing, counted bool) {
+	list := listOf(t.Contract(), op)
+	if list == nil || list.Collection.Isolate == nil {
+		return newIntent(t, op, role), listing{}, false
+	}
+	iso := list.Collection.Isolate
+	made := map[string]string{}
+	if iso.Time && iso.Member != "" {
+		for _, ref := range op.Refs {
+			if ref.In == "body" && ref.Pointer == iso.Member && fresh(t, ref.Resource, role, made) == "" {
+				return newIntent(t, op, role), listing{}, false
+			}
+		}
+	}
+	in = buildIntent(t, op, role, made, 0)
+	l = listing{op: list, role: role, path: in.path, query: url.Values{}}
+	switch {
+	case iso.Path != "":
+		return in, l, true
+	case iso.Time && iso.Member != "":
+		v, ok := tree.Get(in.body, iso.Member)
+		l.member, l.value = iso.Member, text(v)
+		return in, l.at(iso.Param, since(t)), ok && made[refResource(op, iso.Member)] != ""
+	case !iso.Time && iso.Param != "":
+		put(in.body, iso.Member, "assay-"+t.Nonce())
+		return in, l.at(iso.Param, "assay-"+t.Nonce()), true
+	}
+	return in, l, false
+}
+
+func refResource(op *spec.Operation, p tree.Pointer) string {
+	for _, r := range op.Refs {
+		if r.In == "body" && r.Pointer == p {
+			return r.Resource
+		}
+	}
+	return ""
+}
+
+// since is a lower bound for the creation time of everything the case makes: the target's own Date
+// (its clock, not ours), with room for rounding to seconds.
+func since(t *check.T) string {
+	at := time.Now()
+	for _, ex := range t.Exchanges() {
+		if d, err := http.ParseTime(ex.Header("Date")); err == nil {
+			at = d
+			break
+		}
+	}
+	return at.Add(-2 * time.Second).UTC().Format(time.RFC3339)
+}
+
+// listOf is the collection that shows what an operation creates, nil if none does.
+func listOf(c *spec.Contract, op *spec.Operation) *spec.Operation {
+	if op.Creates == nil || op.Creates.List == "" {
+		return nil
+	}
+	if l := c.Op(op.Creates.List); l != nil && l.Collection != nil {
+		return l
+	}
+	return nil
+}
+
+// put sets a member of an object, present or not; only the last token may be missing.
+func put(root any, p tree.Pointer, v any) {
+	parent, name := p.Parent()
+	if obj, ok := tree.Get(root, parent); ok {
+		if m, isObj := obj.(map[string]any); isObj {
+			m[name] = v
+		}
+	}
+}

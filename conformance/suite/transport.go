@@ -1,0 +1,235 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/target"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec"
+)
+
+// transport judges HTTP itself: which requests are no requests at all, and routes. What every
+// answer must look like is judged passively (package wire).
+func transport() []check.Check {
+	return []check.Check{
+		{
+			ID:   "transport.bodies",
+			Does: "Sends bodies that are not JSON, not UTF-8, ambiguous or of another media type, each under a key of its own, then the valid body under that key.",
+			Claims: []check.Claim{
+				{ID: "transport.json", Says: "A body that is not one JSON value is refused with 400 or 415."},
+				{ID: "transport.utf8", Says: "A body that is not UTF-8 is refused with 400 or 415."},
+				{ID: "transport.duplicate-members", Says: "A body with two members of one name is refused: readers disagree about which one counts."},
+				{ID: "transport.media-type", Says: "A body of another media type is refused with 415 or 400."},
+				{ID: "transport.media-type-spelling", Says: "A charset parameter and the letter case of the media type do not matter (RFC 9110 §8.3.1)."},
+				{ID: "transport.nothing-admitted", Says: "A refused body admits nothing: its key is still free and nothing exists.", For: hasKey},
+			},
+			Select: func(c *spec.Contract) []check.Subject { return subjects(withBody(c)) },
+			Cost:   check.Cost{Requests: 60, Jobs: 4},
+			Run:    transportBodies,
+		},
+		{
+			ID:   "transport.routes",
+			Does: "Asks for paths that do not exist, and known paths with methods that the contract does not have.",
+			Claims: []check.Claim{
+				{ID: "transport.unknown-path", Says: "An unknown path is answered with 404."},
+				{ID: "transport.method", Says: "A known path with an unsupported method is answered with 405."},
+				{ID: "transport.allow", Says: "A 405 lists the supported methods in Allow (RFC 9110 §15.5.6)."},
+			},
+			Select: selectPaths,
+			Cost:   check.Cost{Requests: 6},
+			Run:    transportRoutes,
+		},
+	}
+}
+
+func hasKey(s check.Subject) bool { return s.Op != nil && s.Op.Idempotency != nil }
+
+// withBody are the operations that take a JSON body.
+func withBody(c *spec.Contract) []*spec.Operation {
+	var ops []*spec.Operation
+	for _, op := range c.Ops {
+		if op.Body != nil && len(op.Body.Examples) > 0 {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// badForm is a way to spell a request that is none.
+type badForm struct {
+	claim, name string
+	media       string
+	body        func(valid []byte) []byte
+}
+
+func badForms() []badForm {
+	const js = "application/json"
+	same := func(b []byte) []byte { return b }
+	return []badForm{
+		{"transport.json", "cut off in the middle", js, func(b []byte) []byte { return b[:len(b)/2] }},
+		{"transport.json", "a comma before the end", js, func(b []byte) []byte { return append(slices.Clone(b[:len(b)-1]), ",}"...) }},
+		{"transport.json", "a second value behind the first", js, func(b []byte) []byte { return append(slices.Clone(b), " {}"...) }},
+		{"transport.json", "NaN as a number", js, func(b []byte) []byte { return append(slices.Clone(b[:len(b)-1]), `,"assay_nan":NaN}`...) }},
+		{"transport.json", "single quotes", js, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte{'"'}, []byte{'\''}) }},
+		{"transport.json", "an empty body", js, func([]byte) []byte { return []byte{} }},
+		{"transport.utf8", "a byte that is no UTF-8 in a string", js, brokenUTF8},
+		{"transport.duplicate-members", "its first member twice", js, firstMemberTwice},
+		{"transport.media-type", "as text/plain", "text/plain", same},
+		{"transport.media-type", "as XML", "application/xml", same},
+		{"transport.media-type", "as a form", "application/x-www-form-urlencoded", same},
+	}
+}
+
+// brokenUTF8 puts a lone continuation byte into the first string value.
+func brokenUTF8(b []byte) []byte {
+	i := bytes.Index(b, []byte(`":"`))
+	if i < 0 {
+		return append(slices.Clone(b[:len(b)-1]), ",\"assay\":\"\x80\"}"...)
+	}
+	return slices.Insert(slices.Clone(b), i+3, 0x80)
+}
+
+// firstMemberTwice repeats the first member with its value, at the end.
+func firstMemberTwice(b []byte) []byte {
+	end := bytes.Index(b, []byte(`":`))
+	if len(b) < 3 || b[0] != '{' || end < 0 {
+		return []byte(`{"a":1,"a":1}`)
+	}
+	return append(slices.Clone(b[:len(b)-1]), ("," + string(b[1:end]) + `":null}`)...)
+}
+
+func transportBodies(_ context.Context, t *check.T, s check.Subject) {
+	in, list, counted := isolated(t, s.Op, "primary")
+	valid := encode(in.body)
+	done := jobSlotFor(t, s.Op)
+	defer done()
+	if ex := t.Call("primary", in.request()); !admitted(ex) {
+		t.Inconclusive("the valid body was answered %s, so a refusal of a broken one would prove nothing", describe(ex))
+	}
+	var keys []string
+	for _, form := range badForms() {
+		try := in.keyed(t.Key()).spelled(form.body(valid))
+		rq := retyped(try.request(), form.media)
+		ex := t.Call("primary", rq)
+		t.Judge(form.claim, slices.Contains([]int{400, 415, 422}, ex.Status()),
+			"400 or 415 for the body "+form.name, describe(ex))
+		keys = append(keys, try.key)
+	}
+	for _, media := range []string{"application/json; charset=utf-8", "Application/JSON"} {
+		if s.Op.Moves != nil {
+			t.NotApplicable("transport.media-type-spelling", "a second request would not be legal in the resource's state")
+			break
+		}
+		// The same key: a replay costs no second resource and proves that the body was read alike.
+		ex := t.Call("primary", retyped(in.request(), media))
+		t.Judge("transport.media-type-spelling", admitted(ex), "a 2xx for Content-Type: "+media, describe(ex))
+	}
+	judgeNothingAdmitted(t, in, keys[0], list, counted)
+}
+
+// judgeNothingAdmitted counts what exists and shows that a refused request's key is still free.
+func judgeNothingAdmitted(t *check.T, in intent, usedKey string, list listing, counted bool) {
+	const claim = "transport.nothing-admitted"
+	if in.op.Idempotency == nil {
+		return
+	}
+	if counted {
+		n := len(list.count(t))
+		t.Judge(claim, n == 1, "1 resource: the valid request's", fmt.Sprintf("%d", n))
+	}
+	if in.op.Moves == nil {
+		done := jobSlotFor(t, in.op)
+		defer done()
+		ex := t.Call(in.role, in.keyed(usedKey).request())
+		t.Judge(claim, admitted(ex), "the valid body to be admitted under the key of a refused one", describe(ex))
+	} else if !counted {
+		t.NotApplicable(claim, "the contract gives no way to count it")
+	}
+}
+
+// retyped replaces the media type of a request.
+func retyped(rq wire.Request, media string) wire.Request {
+	rq.Fields = slices.Clone(rq.Fields)
+	for i, f := range rq.Fields {
+		if f.Name == "Content-Type" {
+			rq.Fields[i].Value = media
+		}
+	}
+	return rq
+}
+
+// jobSlotFor takes a job slot if the operation may admit a job.
+func jobSlotFor(t *check.T, op *spec.Operation) func() {
+	if op.Job == nil {
+		return func() {}
+	}
+	return t.JobSlot()
+}
+
+// selectPaths gives one subject a path template; its operation is the first of that path.
+func selectPaths(c *spec.Contract) []check.Subject {
+	var out []check.Subject
+	seen := map[string]bool{}
+	for _, op := range c.Ops {
+		if !seen[op.Path] {
+			seen[op.Path] = true
+			out = append(out, check.Subject{Name: op.ID, Op: op})
+		}
+	}
+	return out
+}
+
+func transportRoutes(_ context.Context, t *check.T, s check.Subject) {
+	unknown := literalPrefix(s.Op.Path) + "/assay-" + t.Nonce() + "/no-such-path"
+	if op, _, allowed := t.Contract().Find("GET", unknown); op == nil && len(allowed) == 0 {
+		ex := t.Call("primary", wire.Request{Method: "GET", Target: unknown})
+		t.Judge("transport.unknown-path", ex.Status() == 404, "404 for "+unknown, describe(ex))
+	} else {
+		t.NotApplicable("transport.unknown-path", "every path below this one exists")
+	}
+	// Ids that name nothing: a server that carries the method out after all shall hit nothing.
+	path := s.Op.Path
+	for _, p := range s.Op.Params {
+		if p.In == "path" {
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape("assay-"+t.Nonce()))
+		}
+	}
+	_, _, allowed := t.Contract().Find(s.Op.Method, path)
+	for _, m := range []string{"PUT", "PATCH", "DELETE", "POST"} {
+		if !slices.Contains(allowed, m) {
+			judgeMethod(t, m, path, allowed)
+		}
+	}
+}
+
+func judgeMethod(t *check.T, method, path string, allowed []string) {
+	ex := t.SendOnce("primary", wire.Request{Method: method, Target: path}, target.Call{})
+	if ex.Status() == 0 {
+		t.Inconclusive("%s %s got no answer: %s", method, path, ex.End)
+	}
+	// With an id that names nothing, a server may as well look for the resource first.
+	legal := ex.Status() == 405 || ex.Status() == 404 && strings.Contains(path, "assay-")
+	t.Judge("transport.method", legal, "405 for "+method+" "+path, describe(ex))
+	if ex.Status() != 405 {
+		return
+	}
+	allow := strings.ToUpper(strings.Join(ex.HeaderValues("Allow"), ","))
+	for _, m := range allowed {
+		t.Judge("transport.allow", strings.Contains(allow, m), "Allow to list "+strings.Join(allowed, ", "), "Allow: "+allow)
+	}
+}
+
+// literalPrefix is a path template up to its first parameter.
+func literalPrefix(path string) string {
+	p, _, found := strings.Cut(path, "/{")
+	if !found {
+		return path
+	}
+	return p
+}

@@ -1,0 +1,152 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay.kit/conformance/wire"
+)
+
+// atOnce is what every system's send buffer takes without waiting for the peer.
+const atOnce = 16 << 10
+
+// exchange writes the request and reads the answer on one connection, and fills in ex. The
+// connection is given back or closed.
+func (r *REST) exchange(ctx context.Context, cn *conn, ex *wire.Exchange, c Call) {
+	deadline, _ := ctx.Deadline()
+	_ = cn.SetDeadline(deadline)
+	// A cancelled run must not wait for the deadline of the call.
+	stop := context.AfterFunc(ctx, func() { _ = cn.SetDeadline(time.Unix(1, 0)) })
+	keep := false
+	defer func() {
+		if stop() && keep {
+			r.pool.put(cn)
+			return
+		}
+		_ = cn.Close()
+	}()
+
+	wrote := make(chan error, 1)
+	message := r.message(ex.Req)
+	send := func() {
+		_, err := cn.Write(message)
+		wrote <- err
+	}
+	if len(message) <= atOnce {
+		send()
+	} else {
+		go send() // beside the reading: a server may refuse a large body before it has read it
+	}
+	if c.Cut == CutAfterWrite {
+		err := <-wrote
+		ex.Last, ex.End = r.Now(), wire.EndCut
+		if err != nil {
+			r.ended(ctx, ex, err, wire.EndReset)
+		}
+		return
+	}
+	if err := cn.await(); err != nil {
+		_ = cn.Close() // frees the writer
+		if werr := <-wrote; werr != nil && !errors.Is(werr, net.ErrClosed) {
+			err = fmt.Errorf("%w (and writing: %v)", err, werr)
+		}
+		r.ended(ctx, ex, err, wire.EndReset)
+		return
+	}
+	if c.Cut == CutAfterHead {
+		_ = cn.Close()
+		<-wrote
+		ex.Last, ex.End = r.Now(), wire.EndCut
+		return
+	}
+	reuse := r.answer(ctx, cn, ex)
+	select {
+	case err := <-wrote:
+		keep = reuse && err == nil
+	default: // answered before the request was read: the connection is of no further use
+		_ = cn.Close()
+		<-wrote
+	}
+}
+
+// message is the request as it goes over the wire.
+func (r *REST) message(rq wire.Request) []byte {
+	var b strings.Builder
+	b.Grow(512 + len(rq.Body))
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", rq.Method, r.requestTarget(rq.Target))
+	line := func(name, value string) { b.WriteString(name + ": " + value + "\r\n") }
+	if !hasField(rq.Fields, "Host") {
+		line("Host", r.host)
+	}
+	for _, f := range rq.Fields {
+		line(f.Name, f.Value)
+	}
+	if rq.Body != nil && !hasField(rq.Fields, "Content-Length") && !hasField(rq.Fields, "Transfer-Encoding") {
+		line("Content-Length", strconv.Itoa(len(rq.Body)))
+	}
+	b.WriteString("\r\n")
+	b.Write(rq.Body)
+	return []byte(b.String())
+}
+
+func (r *REST) requestTarget(target string) string {
+	if r.prefix == "" && target[0] == '?' {
+		return "/" + target // an origin-form target has a path (RFC 9112 §3.2.1)
+	}
+	return r.prefix + target
+}
+
+// answer reads head and body; it reports whether the connection may carry another request.
+func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange) (reuse bool) {
+	head, err := readHead(cn.br, r.opt.MaxHead)
+	for err == nil && head.Status >= 100 && head.Status < 200 && head.Status != 101 {
+		head, err = readHead(cn.br, r.opt.MaxHead) // interim answers (RFC 9110 §15.2)
+	}
+	if err != nil {
+		r.ended(ctx, ex, err, wire.EndReset)
+		return false
+	}
+	ex.Head = head
+	fr, err := framingOf(ex.Req.Method, head)
+	if err != nil {
+		r.ended(ctx, ex, err, wire.EndGarbage)
+		return false
+	}
+	body, err := fr.read(cn.br, r.opt.MaxBody)
+	if len(body) > 0 {
+		ex.Events = []wire.Event{{At: r.Now(), Data: body}}
+	}
+	if err != nil {
+		r.ended(ctx, ex, err, wire.EndTruncated)
+		return false
+	}
+	ex.Last, ex.End = r.Now(), wire.EndComplete
+	return fr.reuse
+}
+
+// ended classifies an error; otherwise is the End of a connection that broke at this point.
+func (r *REST) ended(ctx context.Context, ex *wire.Exchange, err error, otherwise wire.End) {
+	ex.Last, ex.Err = r.Now(), err.Error()
+	var garbage *garbageError
+	switch {
+	case errors.Is(err, errOversize):
+		ex.End = wire.EndOversize
+	case errors.As(err, &garbage):
+		ex.End = wire.EndGarbage
+	case errors.Is(ctx.Err(), context.Canceled):
+		ex.End = wire.EndCut
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		ex.End = wire.EndTimeout
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		ex.End, ex.Err = otherwise, "the server closed the connection early"
+	default:
+		ex.End = otherwise
+	}
+}

@@ -1,0 +1,40 @@
+// Package mutant holds servers that break their contract on purpose, each in one way, as real
+// servers have been seen to. They prove the suite: a check that no mutant can turn red judges
+// nothing. A mutant knows no check, and no check looks for a mutant.
+package mutant
+
+import (
+	"net/http"
+	"slices"
+
+	"assay.kit/reference/core"
+)
+
+// Mutant is one broken server: the reference with one rule replaced, or one transport wrapped.
+type Mutant struct {
+	ID       string   // family-what, e.g. idempotency-ignores-body; stable
+	Does     string   // what it does wrong, one sentence
+	Contract string   // built-in contract that it serves
+	Breaks   []string // claims that it breaks; at least one must be found broken
+	May      []May    // claims that may break along with them
+	// Exactly one of the two is set.
+	Replace func(*core.Rules)
+	Wrap    func(http.Handler) http.Handler
+}
+
+// May is a claim that may be found broken too, and why that is no fault of the suite.
+type May struct{ Claim, Because string }
+
+// Claims lists the claims of May.
+func (m Mutant) Claims() []string {
+	var ids []string
+	for _, c := range m.May {
+		ids = append(ids, c.Claim)
+	}
+	return ids
+}
+
+// All returns every mutant, family by family. Adding one is adding a row to its family's table.
+func All() []Mutant {
+	return slices.Concat[[]Mutant]()
+}
