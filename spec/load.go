@@ -260,7 +260,7 @@ func (l *loader) warn(n *tree.Node, hint, format string, args ...any) {
 func at(n *tree.Node, hint, format string, args ...any) Problem {
 	p := Problem{Message: fmt.Sprintf(format, args...), Hint: hint}
 	if n != nil {
-		p.File, p.Line, p.Pointer = n.File, n.Line, string(n.Pointer)
+		p.File, p.Line, p.Pointer = n.File, n.Where(), string(n.Pointer)
 	}
 	return p
 }

@@ -216,7 +216,7 @@ actions:
   update: {title: Other}
 - target: $.paths['/nowhere']
   update: {x: 1}
-- target: $.paths['/runs'].post.x-assay
+- target: $.paths['/runs'].post['x-assay']
   update:
     effect: financial
 `)
@@ -233,7 +233,7 @@ actions:
 	bad := overlay(t, `overlay: 1.0.0
 info: {title: t, version: "1"}
 actions:
-- target: $.paths['/runs'].post.x-assay
+- target: $.paths['/runs'].post['x-assay']
   update:
     efect: read
 `)
@@ -274,7 +274,7 @@ func TestLoad30(t *testing.T) {
 		t.Errorf("raw is %s", c.Raw.Str("openapi"))
 	}
 	files["openapi.json"] = strings.Replace(files["openapi.json"], `"example": 3`, `"example": 1`, 1)
-	if p := problems(second(load(files))); len(p) != 1 || p[0].Line != 5 || !strings.Contains(p[0].Message, "more than 1") {
+	if p := problems(second(load(files))); len(p) != 1 || p[0].Line != 6 || !strings.Contains(p[0].Message, "more than 1") {
 		t.Errorf("a bad example is %v", p)
 	}
 }

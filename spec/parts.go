@@ -260,7 +260,7 @@ func (l *loader) machine(n *tree.Node, s *States) {
 	if first := l.c.Machine(s.Resource); first != nil {
 		where := l.c.Raw.At(first.Schema)
 		if string(where.Get("x-assay").Get("states").JSON()) != string(n.Get("x-assay").Get("states").JSON()) {
-			l.problem(n.Get("x-assay").Get("states"), "", "the states of %q differ from those in line %d", s.Resource, where.Line)
+			l.problem(n.Get("x-assay").Get("states"), "", "the states of %q differ from those in line %d", s.Resource, where.Where())
 		}
 		return
 	}

@@ -3,6 +3,7 @@ package spec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -13,14 +14,7 @@ import (
 // structure has kin-openapi judge the document's structure. Examples are left to our own check:
 // kin judges them, and every 3.1 schema, by other rules. Nothing of its model goes further.
 func (l *loader) structure(doc *tree.Node) {
-	kin := openapi3.NewLoader() // follows no external reference unless told to
-	model, err := kin.LoadFromData(doc.JSON())
-	if err != nil {
-		l.problem(doc, "", "the OpenAPI document does not load: %v", err)
-		return
-	}
-	err = model.Validate(context.Background(), openapi3.EnableMultiError(), openapi3.DisableExamplesValidation(),
-		openapi3.DisableSchemaDefaultsValidation())
+	err := judge(doc.JSON())
 	if err == nil {
 		return
 	}
@@ -29,9 +23,72 @@ func (l *loader) structure(doc *tree.Node) {
 		many = openapi3.MultiError{err}
 	}
 	for _, e := range many {
-		p, message := place(e)
-		l.problem(doc.Nearest(p), "", "%s", message)
+		if !ownCheck(e) {
+			p, message := place(e)
+			l.problem(refine(doc, doc.Nearest(p), e), "", "%s", message)
+		}
 	}
+}
+
+// judge loads and validates a document. A panic of the library on an absurd one is an error here.
+func judge(doc []byte) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the OpenAPI document does not load: %v", r)
+		}
+	}()
+	model, err := openapi3.NewLoader().LoadFromData(doc) // follows no external reference unless told to
+	if err != nil {
+		return fmt.Errorf("the OpenAPI document does not load: %w", err)
+	}
+	return model.Validate(context.Background(), openapi3.EnableMultiError(), openapi3.DisableExamplesValidation(),
+		openapi3.DisableSchemaDefaultsValidation())
+}
+
+// ownCheck tells what we check as well, and report at a better place.
+func ownCheck(err error) bool {
+	var id *openapi3.DuplicateOperationIDError
+	var paths *openapi3.ConflictingPathsError
+	return errors.As(err, &id) || errors.As(err, &paths)
+}
+
+// refine looks below the object that an error is about for the very member.
+func refine(doc, n *tree.Node, err error) *tree.Node {
+	var badType *openapi3.SchemaTypeError
+	var badPattern *openapi3.SchemaPatternRegexError
+	var params *openapi3.PathParametersError
+	var extra *openapi3.ExtraSiblingFieldsError
+	var security *openapi3.SecurityRequirementSchemeUndefinedError
+	var field *openapi3.RequiredFieldError
+	switch {
+	case errors.As(err, &badType):
+		return search(n, "type", badType.Type)
+	case errors.As(err, &badPattern):
+		return search(n, "pattern", badPattern.Pattern)
+	case errors.As(err, &extra) && len(extra.Fields) > 0:
+		return search(n, extra.Fields[0], "")
+	case errors.As(err, &params):
+		return doc.Nearest(tree.PointerTo("paths", params.Path, strings.ToLower(params.Method)))
+	case errors.As(err, &security):
+		return doc.Nearest(tree.Pointer(security.JSONPointer))
+	case errors.As(err, &field):
+		return doc.Nearest(tree.PointerTo(strings.Split(field.Field, ".")...))
+	}
+	return n
+}
+
+// search finds the first member below n with this key, and this text unless that is empty; n if
+// there is none.
+func search(n *tree.Node, key, text string) *tree.Node {
+	found := n
+	n.Walk(func(m *tree.Node) bool {
+		v := m.Get(key)
+		if found == n && v != nil && (text == "" || v.Text == text) {
+			found = v
+		}
+		return found == n
+	})
+	return found
 }
 
 // place walks the wrappers of one validation error for the object that it is about, and returns

@@ -42,7 +42,8 @@ func hooks() map[target.Capability]hook {
 		target.AdvanceClock: {"advance", []string{"seconds"}},
 		target.RevokeGrant:  {"revoke_grant", nil},
 		target.RetireToken:  {"retire_token", nil},
-		target.HoldJob:      {"{action}_job", nil}, // hold or release
+		target.HoldJob:      {"hold_job", nil},
+		target.ReleaseJob:   {"release_job", nil},
 		target.FailJob:      {"fail_job", nil},
 		target.HideItem:     {"hide_item", []string{"kind", "id"}},
 		target.Unavailable:  {"unavailable", []string{"seconds"}},

@@ -212,6 +212,20 @@ func TestKeywordsCanAllBeBroken(t *testing.T) {
 	}
 }
 
+// A null must not hide what the member can be instead.
+func TestKeywordsOfNullable(t *testing.T) {
+	s := compile(t, `{"type": "object", "properties": {"style": {"type": ["object", "null"], "required": ["size"], "properties": {"size": {"type": "integer", "minimum": 1}}, "additionalProperties": false}}}`)
+	got := map[string]bool{}
+	for _, p := range Keywords(s, decode(t, `{"style": null}`), Options{}) {
+		got[p.String()] = true
+	}
+	for _, want := range []string{`type at "/style"`, `required size at "/style"`, `minimum at "/style/size"`, `additionalProperties at "/style"`} {
+		if !got[want] {
+			t.Errorf("no %s among %v", want, got)
+		}
+	}
+}
+
 func TestBreakAtIsPure(t *testing.T) {
 	s, base := compile(t, order), decode(t, orderBase)
 	for _, p := range Keywords(s, base, Options{}) {

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay.kit/spec/schema"
@@ -89,9 +90,15 @@ func (f *finder) walk(base any, src []source, at tree.Pointer, depth int) {
 	f.others(base, src, v, at, depth)
 }
 
-// others looks into the alternatives that the value does not take.
+// others looks into the types and alternatives that the value does not take.
 func (f *finder) others(base any, src []source, v any, at tree.Pointer, depth int) {
 	sh := merge(src)
+	for _, name := range []string{"string", "array", "object"} {
+		k := kindsOf(name)
+		if sh.kinds != kAny && sh.kinds&k != 0 && kindOf(v) != k {
+			f.instead(base, append(slices.Clone(src), src[0].with(map[string]any{"type": name})), at, depth, 1)
+		}
+	}
 	for _, group := range sh.choices {
 		taken := likeliest(group, v)
 		for i, b := range group {
@@ -99,13 +106,19 @@ func (f *finder) others(base any, src []source, v any, at tree.Pointer, depth in
 				continue
 			}
 			// The branch must not lead back here: a cyclic schema has no end of alternatives.
-			only := append(bare(src), b)
-			if other, ok := f.m.example(only, at, depth, i+1); ok {
-				if next := put(base, at, other); len(f.m.validate(next)) == 0 {
-					f.walk(next, only, at, depth+1)
-				}
-			}
+			f.instead(base, append(bare(src), b), at, depth, i+1)
 		}
+	}
+}
+
+// instead walks an example of other schemas in place of the value.
+func (f *finder) instead(base any, src []source, at tree.Pointer, depth, seed int) {
+	other, ok := f.m.example(src, at, depth, seed)
+	if !ok {
+		return
+	}
+	if next := put(base, at, other); len(f.m.validate(next)) == 0 {
+		f.walk(next, src, at, depth+1)
 	}
 }
 

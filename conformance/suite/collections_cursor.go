@@ -86,8 +86,15 @@ func collectionsBound(_ context.Context, t *check.T, s check.Subject) {
 		}
 	}
 	for _, fl := range c.Filters {
+		if b.list.query.Has(fl.Param) { // the filter that the listing is narrowed by
+			try(b, b.list.without(fl.Param), "of one "+fl.Param+" without the filter")
+			if fl.Match == "equal" {
+				try(b, b.list.at(fl.Param, b.list.query.Get(fl.Param)+"-b"), "of one "+fl.Param+" under another")
+			}
+			continue
+		}
 		value, ok := filterValue(t, f, fl)
-		if !ok || f.list.query.Has(fl.Param) {
+		if !ok {
 			continue
 		}
 		try(b, b.list.at(fl.Param, value), "without a filter under "+fl.Param+"="+value)

@@ -34,9 +34,10 @@ type creation struct {
 
 // specimen is an example of a body that the target admits.
 type specimen struct {
-	example int  // of the operation's; -1: it takes no body
-	counted bool // the effects of an isolated intent with it can be counted
-	job     bool // it admits a job
+	example int          // of the operation's; 0 also if it takes no body
+	counted bool         // the effects of an isolated intent with it can be counted ...
+	mark    tree.Pointer // ... by a unique value here, where the contract isolates it by time only
+	job     bool         // it admits a job
 }
 
 // specimens finds, once a run, the examples that the target admits, those without a job first. It
@@ -53,34 +54,36 @@ func specimens(t *check.T, op *spec.Operation) []specimen {
 const maxSpecimens = 6
 
 func trySpecimens(t *check.T, op *spec.Operation) ([]specimen, error) {
-	candidates := []int{-1}
-	if n := len(bodies(op)); n > 0 {
-		candidates = candidates[:0]
-		for i := range min(n, maxSpecimens) {
-			candidates = append(candidates, i)
-		}
-	}
 	var found []specimen
-	var last string
-	for _, example := range candidates {
-		for _, counted := range []bool{true, false} {
-			c := newCreation(t, op, specimen{example: example, counted: counted})
-			if counted && !c.counted {
-				continue
-			}
-			ex := c.send(c.in)
-			if admitted(ex) {
-				found = append(found, specimen{example: example, counted: counted, job: c.startsJob(ex)})
-				break
-			}
+	last := "none"
+	for example := range max(1, min(len(bodies(op)), maxSpecimens)) {
+		c := newCreation(t, op, specimen{example: example})
+		ex := c.send(c.in)
+		if !admitted(ex) {
 			last = describe(ex)
+			continue
 		}
+		found = append(found, countable(t, op, specimen{example: example, job: c.startsJob(ex)}))
 	}
 	if len(found) == 0 {
 		return nil, errors.New("the examples of its body are refused: " + last)
 	}
 	slices.SortStableFunc(found, func(a, b specimen) int { return cmp.Compare(weight(a), weight(b)) })
 	return found, nil
+}
+
+// countable tries how one creation becomes exactly one item of its list.
+func countable(t *check.T, op *spec.Operation, s specimen) specimen {
+	plain := s
+	s.counted = true
+	ways := append([]tree.Pointer{""}, newCreation(t, op, plain).echoes()...)
+	for _, s.mark = range ways {
+		c := newCreation(t, op, s)
+		if c.counted && admitted(c.send(c.in)) && len(c.list.count(t)) == 1 {
+			return s
+		}
+	}
+	return plain
 }
 
 // weight puts specimens without a job, whose effects can be counted, first.
@@ -109,16 +112,37 @@ func kinds(all []specimen) []specimen {
 // newCreation builds the intent of a specimen, on resources of its own.
 func newCreation(t *check.T, op *spec.Operation, s specimen) *creation {
 	c := &creation{specimen: s, t: t, op: op, ended: map[string]string{}}
-	if s.counted {
-		c.in, c.list, c.counted = isolated(t, op, primary)
-		c.counted = c.counted && !t.Profile().IsAbsent(c.list.op.ID)
-	} else {
-		c.in = newIntent(t, op, primary)
+	if !s.counted {
+		c.in = exampleIntent(t, op, primary, map[string]string{}, s.example)
+		return c
 	}
-	if s.example > 0 {
-		c.in.body = c.payload(s.example)
+	c.in, c.list, c.counted = isolatedIn(t, op, c.shownBy(), primary, s.example)
+	if s.mark != "" {
+		c.counted = c.countByMark(s.mark)
 	}
 	return c
+}
+
+// shownBy is the collection that counts what the creation makes; nil if there is none.
+func (c *creation) shownBy() *spec.Operation {
+	list := listOf(c.t.Contract(), c.op)
+	if list == nil && c.job {
+		list = jobListOf(c.t.Contract(), c.op)
+	}
+	if list == nil || c.t.Profile().IsAbsent(list.ID) {
+		return nil
+	}
+	return list
+}
+
+// jobListOf is the collection that shows the jobs of an operation whose own resource has no list.
+func jobListOf(c *spec.Contract, op *spec.Operation) *spec.Operation {
+	for _, other := range c.Ops {
+		if other.Job != nil && op.Job != nil && other.Job.Read == op.Job.Read && listOf(c, other) != nil {
+			return listOf(c, other)
+		}
+	}
+	return nil
 }
 
 // payload is an example of the body, about the same resources and in the same isolation.
@@ -140,10 +164,14 @@ func (c *creation) adopt(body any) any {
 
 // isolation is the member of the body that tells the case's items from others', "" if none does.
 func (c *creation) isolation() tree.Pointer {
-	if !c.counted {
+	switch {
+	case !c.counted:
 		return ""
+	case c.list.member != "":
+		return c.list.member
+	default:
+		return c.list.op.Collection.Isolate.Member
 	}
-	return c.list.op.Collection.Isolate.Member
 }
 
 // send sends a request of this operation and follows the job that it started to its end. A case

@@ -147,7 +147,7 @@ func (c *creation) kindOf(n gen.Change) string {
 
 // mayBeDefault reports whether a member with this value may mean what its absence means.
 func (c *creation) mayBeDefault(at tree.Pointer, v any) bool {
-	if d, ok := propertyAt(c.op.Body.Schema, at)["default"]; ok && oracle.Equal(d, v) {
+	if d := keyword(c.op.Body.Schema, at, "default"); d != nil && oracle.Equal(d, v) {
 		return true
 	}
 	switch x := v.(type) {
@@ -171,11 +171,10 @@ func (c *creation) spelledDefaults() []change {
 	if !ok {
 		return nil
 	}
-	props, _ := propertyAt(c.op.Body.Schema, "")["properties"].(map[string]any)
-	for _, name := range sortedKeys(props) {
+	for _, name := range memberNames(c.op.Body.Schema, "") {
 		at := tree.PointerTo(name)
-		d, has := propertyAt(c.op.Body.Schema, at)["default"]
-		if _, there := root[name]; there || !has {
+		d := keyword(c.op.Body.Schema, at, "default")
+		if _, there := root[name]; there || d == nil {
 			continue
 		}
 		body := clone(c.in.body)

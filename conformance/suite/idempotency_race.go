@@ -111,7 +111,7 @@ func runRace(_ context.Context, t *check.T, s check.Subject) {
 func (c *creation) rivals(all []specimen) []any {
 	out := []any{c.in.body}
 	for _, sm := range all {
-		if sm.example < 0 || sm.job != c.job || len(out) == racePayloads {
+		if c.in.body == nil || sm.job != c.job || len(out) == racePayloads {
 			continue
 		}
 		body := c.payload(sm.example)

@@ -5,19 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/oracle"
 	"assay.kit/conformance/wire"
 	"assay.kit/spec"
-	"assay.kit/spec/schema"
-	"assay.kit/spec/tree"
 )
 
 func runSequential(_ context.Context, t *check.T, s check.Subject) {
@@ -50,6 +45,7 @@ func (c *creation) judgeReplay(claim string, first wire.Exchange) {
 	if d := c.difference(first, again); c.startsJob(first) {
 		// A job had ended before the first repetition, so this tells the original from the current.
 		c.t.Judge("idempotency.original", d == "", "the first answer, though the job has ended since", d)
+		c.t.NotApplicable("idempotency.representation", "the job has moved on before the first repetition: see idempotency.original")
 	} else {
 		c.t.Judge("idempotency.representation", d == "", "the answer of "+c.op.ID+" that came first", d)
 	}
@@ -96,8 +92,8 @@ func (c *creation) judgeExpiry(first wire.Exchange) {
 // otherPayload is a payload of another meaning that the target admits as well, nil if none is known.
 func (c *creation) otherPayload(all []specimen) any {
 	for _, sm := range all {
-		if sm.example < 0 {
-			continue
+		if c.in.body == nil {
+			return nil
 		}
 		if body := c.payload(sm.example); !oracle.Equal(body, c.in.body) {
 			return body
@@ -197,148 +193,4 @@ func (c *creation) mover() *spec.Operation {
 		}
 	}
 	return nil
-}
-
-// openMarked sends the creation with a unique text in a member that may hold any, so that a later
-// answer that repeats the payload is recognised. The marker is "" where no member takes one.
-func (c *creation) openMarked() (first wire.Exchange, marker string) {
-	plain := c.in
-	for _, m := range c.markings() {
-		c.in = plain.with(m.body)
-		first = c.send(c.in)
-		if admitted(first) {
-			return first, m.text
-		}
-		plain = plain.keyed(c.t.Key())
-	}
-	c.in = plain
-	return c.open(), ""
-}
-
-type marking struct {
-	body any
-	text string
-}
-
-const maxMarkings = 3
-
-// markings are payloads with a unique text, those whose schema leaves most room first.
-func (c *creation) markings() []marking {
-	if c.op.Body == nil || c.in.body == nil {
-		return nil
-	}
-	var found []marking
-	offer := func(p tree.Pointer, value any, text string) {
-		body := clone(c.in.body)
-		put(body, p, value)
-		if len(found) < maxMarkings && len(c.op.Body.Schema.Validate(body)) == 0 {
-			found = append(found, marking{body, text})
-		}
-	}
-	free := "assay " + c.t.Nonce() + " marker"
-	leaves := stringLeaves(c.in.body, "")
-	for _, p := range leaves {
-		if c.mayMark(p) {
-			offer(p, free, free)
-		}
-	}
-	for _, name := range openObjects(c.op.Body.Schema) {
-		if _, there := tree.Get(c.in.body, tree.PointerTo(name)); !there {
-			offer(tree.PointerTo(name), map[string]any{"note": free}, free)
-		}
-	}
-	for _, p := range leaves { // a pattern that leaves room for many texts is room for one of ours
-		pattern, _ := propertyAt(c.op.Body.Schema, p)["pattern"].(string)
-		if pattern != "" && c.mayMark(p) {
-			if text := check.Draw(c.t, longTexts(pattern), "marker"); text != "" {
-				offer(p, text, text)
-			}
-		}
-	}
-	return found
-}
-
-// mayMark keeps off references, the isolation, and what the profile says exists at the target.
-func (c *creation) mayMark(p tree.Pointer) bool {
-	for _, ref := range c.op.Refs {
-		if ref.In == "body" && (ref.Pointer == p || strings.HasPrefix(string(p), string(ref.Pointer)+"/")) {
-			return false
-		}
-	}
-	_, fixed := c.t.Profile().Values[lastToken(p)]
-	return !fixed && p != c.isolation()
-}
-
-// longTexts are texts of a pattern that are long enough to be unique; "" where none was found.
-func longTexts(pattern string) *rapid.Generator[string] {
-	if _, err := regexp.Compile(pattern); err != nil {
-		return rapid.Just("") // ECMA-262 beyond RE2
-	}
-	const enough = 8
-	return rapid.Custom(func(t *rapid.T) string {
-		for range 20 {
-			if s := rapid.StringMatching(pattern).Draw(t, "text"); len(s) >= enough {
-				return s
-			}
-		}
-		return ""
-	})
-}
-
-// stringLeaves are the pointers of all strings of a value, in order.
-func stringLeaves(v any, at tree.Pointer) []tree.Pointer {
-	switch x := v.(type) {
-	case string:
-		return []tree.Pointer{at}
-	case map[string]any:
-		var out []tree.Pointer
-		for _, k := range sortedKeys(x) {
-			out = append(out, stringLeaves(x[k], at.Append(k))...)
-		}
-		return out
-	default:
-		return nil // an item of an array is not where put reaches
-	}
-}
-
-// propertyAt is the raw schema of a member, found through properties and references; nil if another
-// keyword leads to it.
-func propertyAt(s *schema.Schema, p tree.Pointer) map[string]any {
-	raw, _ := dereferenced(s, s.Raw())
-	for _, token := range p.Tokens() {
-		props, _ := raw["properties"].(map[string]any)
-		next, ok := dereferenced(s, props[token])
-		if !ok {
-			return nil
-		}
-		raw = next
-	}
-	return raw
-}
-
-const maxReferences = 20
-
-func dereferenced(s *schema.Schema, raw any) (map[string]any, bool) {
-	for range maxReferences {
-		next, ok := s.Deref(raw)
-		if !ok {
-			break
-		}
-		raw = next
-	}
-	m, ok := raw.(map[string]any)
-	return m, ok
-}
-
-// openObjects names the members of a body that hold an object with members of the caller's choice.
-func openObjects(s *schema.Schema) []string {
-	props, _ := propertyAt(s, "")["properties"].(map[string]any)
-	var names []string
-	for _, name := range sortedKeys(props) {
-		m, _ := dereferenced(s, props[name])
-		if _, ok := m["additionalProperties"].(map[string]any); ok && m["type"] == "object" {
-			names = append(names, name)
-		}
-	}
-	return names
 }

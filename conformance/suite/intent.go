@@ -230,7 +230,7 @@ func resolve(t *check.T, ref spec.Ref, name, role string, made map[string]string
 		return text(v)
 	}
 	if ref.Free {
-		id := "assay-" + t.Nonce()
+		id := t.Key() // as unique as a key
 		made[ref.Resource] = id
 		return id
 	}
@@ -254,6 +254,11 @@ func resolve(t *check.T, ref spec.Ref, name, role string, made map[string]string
 
 // readRef reads an id out of the answer of an operation without effect.
 func readRef(t *check.T, from *spec.Operation, ref spec.Ref, role string, depth int) (any, error) {
+	for _, op := range t.Contract().Ops {
+		if op.Job != nil && op.Job.Read == from.ID && op.Job.Result == ref.At {
+			return jobResult(t, op, role)
+		}
+	}
 	ex := t.Call(role, buildIntent(t, from, role, map[string]string{}, depth+1).request())
 	v, err := bodyOf(ex)
 	if err != nil || ex.Status() != 200 {
@@ -270,6 +275,20 @@ func readRef(t *check.T, from *spec.Operation, ref spec.Ref, role string, depth 
 	return text(id), nil
 }
 
+// jobResult has a job done and returns the id of its result.
+func jobResult(t *check.T, op *spec.Operation, role string) (any, error) {
+	e := background(t, op, role)
+	if e < 0 {
+		return nil, fmt.Errorf("%s begins no job", op.ID)
+	}
+	end := admit(t, op, role, e).end(t)
+	id, ok := tree.Get(end.body, op.Job.Result)
+	if !ok || id == nil {
+		return nil, fmt.Errorf("the job of %s ended %s, without a result", op.ID, end.state)
+	}
+	return text(id), nil
+}
+
 // make1 creates a resource and returns its id.
 func make1(t *check.T, op *spec.Operation, role string, made map[string]string, depth int) string {
 	in := buildIntent(t, op, role, made, depth+1)
@@ -279,18 +298,6 @@ func make1(t *check.T, op *spec.Operation, role string, made map[string]string, 
 		t.Inconclusive("%s, needed to make a %s, answered %s", op.ID, op.Creates.Resource, describe(ex))
 	}
 	return id
-}
-
-// fresh makes a new resource of a type by the operation that creates it; "" if none does.
-func fresh(t *check.T, resource, role string, made map[string]string) string {
-	for _, op := range t.Contract().Ops {
-		if op.Creates != nil && op.Creates.Resource == resource && op.Job == nil && op.Moves == nil {
-			id := make1(t, op, role, made, 0)
-			made[resource] = id
-			return id
-		}
-	}
-	return ""
 }
 
 // bring makes the resource that an operation moves, and walks it to a state from which it may.

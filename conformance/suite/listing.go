@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -135,20 +136,24 @@ func (l listing) count(t *check.T) (ids []string) {
 // isolated builds a creation whose effects can be counted exactly, with the listing that counts
 // them; counted is false where the contract gives no way to tell the case's items from others'.
 func isolated(t *check.T, op *spec.Operation, role string) (in intent, l listing, counted bool) {
-	list := listOf(t.Contract(), op)
+	return isolatedIn(t, op, listOf(t.Contract(), op), role, 0)
+}
+
+// isolatedIn is isolated for one of the body's examples, counted in a list of the caller's choice.
+func isolatedIn(t *check.T, op, list *spec.Operation, role string, example int) (in intent, l listing, counted bool) {
+	made := map[string]string{}
+	plain := func() intent { return exampleIntent(t, op, role, made, example) }
 	if list == nil || list.Collection.Isolate == nil {
-		return newIntent(t, op, role), listing{}, false
+		return plain(), listing{}, false
 	}
 	iso := list.Collection.Isolate
-	made := map[string]string{}
 	if iso.Time && iso.Member != "" {
-		for _, ref := range op.Refs {
-			if ref.In == "body" && ref.Pointer == iso.Member && fresh(t, ref.Resource, role, made) == "" {
-				return newIntent(t, op, role), listing{}, false
-			}
+		resource := refResource(op, iso.Member)
+		if resource == "" || !freshParent(t, op, resource, role, made, example) {
+			return plain(), listing{}, false
 		}
 	}
-	in = buildIntent(t, op, role, made, 0)
+	in = plain()
 	l = listing{op: list, role: role, path: in.path, query: url.Values{}}
 	switch {
 	case iso.Path != "":
@@ -156,12 +161,65 @@ func isolated(t *check.T, op *spec.Operation, role string) (in intent, l listing
 	case iso.Time && iso.Member != "":
 		v, ok := tree.Get(in.body, iso.Member)
 		l.member, l.value = iso.Member, text(v)
-		return in, l.at(iso.Param, since(t)), ok && made[refResource(op, iso.Member)] != ""
+		return in, l.at(iso.Param, since(t)), ok
 	case !iso.Time && iso.Param != "":
-		put(in.body, iso.Member, "assay-"+t.Nonce())
-		return in, l.at(iso.Param, "assay-"+t.Nonce()), true
+		own := t.Key() // no other creation has it, not even one of the same case
+		put(in.body, iso.Member, own)
+		return in, l.at(iso.Param, own), true
 	}
 	return in, l, false
+}
+
+// exampleIntent is buildIntent with one of the body's examples.
+func exampleIntent(t *check.T, op *spec.Operation, role string, made map[string]string, example int) intent {
+	in := buildIntent(t, op, role, made, 0)
+	if example > 0 {
+		in.body = resolveBody(t, op, clone(bodies(op)[example].Value), role, in.made, 0)
+	}
+	return in
+}
+
+// freshParent makes a resource that nothing refers to yet, and of a kind that the creation may refer
+// to: which example of it that is, is tried once a run. ok is false if none is.
+func freshParent(t *check.T, op *spec.Operation, resource, role string, made map[string]string, example int) (ok bool) {
+	maker := makerOf(t.Contract(), resource)
+	if maker == nil || t.Profile().IsAbsent(maker.ID) {
+		return false
+	}
+	which, err := t.Once(fmt.Sprintf("parent %s of %s %d", resource, op.ID, example), func() (any, error) {
+		for i := range max(1, len(bodies(maker))) {
+			with := map[string]string{}
+			if !makeWith(t, maker, resource, role, with, i) {
+				continue
+			}
+			c := creation{t: t, op: op, ended: map[string]string{}}
+			if admitted(c.send(exampleIntent(t, op, role, with, example))) {
+				return i, nil
+			}
+		}
+		return -1, nil
+	})
+	if err != nil {
+		t.Inconclusive("no %s of our own could be tried for %s: %v", resource, op.ID, err)
+	}
+	i, _ := which.(int)
+	return i >= 0 && makeWith(t, maker, resource, role, made, i)
+}
+
+// makeWith makes a resource with one of its creation's examples and notes its id.
+func makeWith(t *check.T, maker *spec.Operation, resource, role string, made map[string]string, example int) bool {
+	made[resource] = createdID(maker, t.Call(role, exampleIntent(t, maker, role, map[string]string{}, example).request()))
+	return made[resource] != ""
+}
+
+// makerOf is the operation that creates a resource type without a job or a state before it.
+func makerOf(c *spec.Contract, resource string) *spec.Operation {
+	for _, op := range c.Ops {
+		if op.Creates != nil && op.Creates.Resource == resource && op.Job == nil && op.Moves == nil {
+			return op
+		}
+	}
+	return nil
 }
 
 func refResource(op *spec.Operation, p tree.Pointer) string {

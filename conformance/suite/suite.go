@@ -6,17 +6,24 @@ import (
 	"slices"
 
 	"assay.kit/conformance/check"
+	"assay.kit/conformance/suite/seer"
 	"assay.kit/spec"
 )
 
-// All returns every check, family by family. Adding one is adding a row to its family's table.
+// All returns every check, family by family, and last those that only one system promises. Adding
+// one is adding a row to its family's table.
 func All(c *spec.Contract) []check.Check {
+	var own []check.Check
+	if c.Name == "seer" {
+		own = seer.Checks()
+	}
 	return slices.Concat(
 		transport(),
 		validation(),
 		idempotency(),
 		collections(),
 		jobs(),
+		own,
 	)
 }
 

@@ -39,6 +39,7 @@ func transport() []check.Check {
 			Claims: []check.Claim{
 				{ID: "transport.unknown-path", Says: "An unknown path is answered with 404."},
 				{ID: "transport.method", Says: "A known path with an unsupported method is answered with 405."},
+				{ID: "transport.path-exact", Says: "A trailing slash or another letter case is another path, which leads to no resource."},
 				{ID: "transport.allow", Says: "A 405 lists the supported methods in Allow (RFC 9110 §15.5.6)."},
 			},
 			Select: selectPaths,
@@ -193,6 +194,7 @@ func transportRoutes(_ context.Context, t *check.T, s check.Subject) {
 	} else {
 		t.NotApplicable("transport.unknown-path", "every path below this one exists")
 	}
+	judgeSpellings(t, s.Op)
 	// Ids that name nothing: a server that carries the method out after all shall hit nothing.
 	path := s.Op.Path
 	for _, p := range s.Op.Params {
@@ -205,6 +207,21 @@ func transportRoutes(_ context.Context, t *check.T, s check.Subject) {
 		if !slices.Contains(allowed, m) {
 			judgeMethod(t, m, path, allowed)
 		}
+	}
+}
+
+// judgeSpellings asks for the path of a readable operation in spellings that are other paths.
+func judgeSpellings(t *check.T, op *spec.Operation) {
+	if op.Method != "GET" || strings.Contains(op.Path, "{") {
+		t.NotApplicable("transport.path-exact", "tried on paths without parameters that can be read")
+		return
+	}
+	for _, path := range []string{op.Path + "/", strings.ToUpper(op.Path)} {
+		if other, _, _ := t.Contract().Find("GET", path); other != nil {
+			continue
+		}
+		ex := t.Call("primary", wire.Request{Method: "GET", Target: path})
+		t.Judge("transport.path-exact", !admitted(ex), "404, or a redirection, for "+path, describe(ex))
 	}
 }
 

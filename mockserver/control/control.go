@@ -17,11 +17,16 @@ import (
 	"time"
 
 	"assay.kit/reference/core"
-	"assay.kit/reference/core/access"
 )
 
 // Prefix is the path that all of it is under.
 const Prefix = "/_assay/"
+
+// Roles that a command means if it names none.
+const (
+	primary  = "primary"
+	oldToken = "rotated_old"
+)
 
 // maxBody bounds a command.
 const maxBody = 1 << 20
@@ -94,27 +99,33 @@ func New(sys System, clock Clock) http.Handler {
 
 func actions(sys System, clock Clock) []action {
 	return append(timeActions(sys, clock), []action{
-		{"revoke_grant", func(ctx context.Context, c command) (map[string]any, error) { return nil, sys.SetGrant(ctx, c.Grant, false) }},
-		{"restore_grant", func(ctx context.Context, c command) (map[string]any, error) { return nil, sys.SetGrant(ctx, c.Grant, true) }},
+		{"revoke_grant", func(ctx context.Context, c command) (map[string]any, error) {
+			return nil, sys.SetGrant(ctx, c.Grant, false)
+		}},
+		{"restore_grant", func(ctx context.Context, c command) (map[string]any, error) {
+			return nil, sys.SetGrant(ctx, c.Grant, true)
+		}},
 		{"retire_token", func(ctx context.Context, c command) (map[string]any, error) {
-			return nil, sys.SetRetired(ctx, or(c.Role, access.RotatedOld), true)
+			return nil, sys.SetRetired(ctx, or(c.Role, oldToken), true)
 		}},
 		{"restore_token", func(ctx context.Context, c command) (map[string]any, error) {
-			return nil, sys.SetRetired(ctx, or(c.Role, access.RotatedOld), false)
+			return nil, sys.SetRetired(ctx, or(c.Role, oldToken), false)
 		}},
-		{"hold_job", func(ctx context.Context, c command) (map[string]any, error) { return nil, sys.HoldNext(ctx, c.Role, c.count()) }},
+		{"hold_job", func(ctx context.Context, c command) (map[string]any, error) {
+			return nil, sys.HoldNext(ctx, c.Role, c.count())
+		}},
 		{"release_job", func(ctx context.Context, c command) (map[string]any, error) { return nil, sys.Release(ctx, c.Job) }},
 		{"fail_job", func(ctx context.Context, c command) (map[string]any, error) {
 			return nil, sys.FailNext(ctx, c.Role, c.Code, c.count())
 		}},
 		{"hide_item", func(ctx context.Context, c command) (map[string]any, error) {
-			return nil, sys.SetHidden(ctx, or(c.Role, access.Primary), c.Kind, c.ID, true)
+			return nil, sys.SetHidden(ctx, or(c.Role, primary), c.Kind, c.ID, true)
 		}},
 		{"show_item", func(ctx context.Context, c command) (map[string]any, error) {
-			return nil, sys.SetHidden(ctx, or(c.Role, access.Primary), c.Kind, c.ID, false)
+			return nil, sys.SetHidden(ctx, or(c.Role, primary), c.Kind, c.ID, false)
 		}},
 		{"add_item", func(ctx context.Context, c command) (map[string]any, error) {
-			id, err := sys.AddItem(ctx, or(c.Role, access.Primary), c.Kind, c.Body)
+			id, err := sys.AddItem(ctx, or(c.Role, primary), c.Kind, c.Body)
 			return map[string]any{"id": id}, err
 		}},
 	}...)
@@ -122,7 +133,9 @@ func actions(sys System, clock Clock) []action {
 
 func timeActions(sys System, clock Clock) []action {
 	return []action{
-		{"advance", func(ctx context.Context, c command) (map[string]any, error) { return nil, clock.Advance(ctx, c.Seconds.duration()) }},
+		{"advance", func(ctx context.Context, c command) (map[string]any, error) {
+			return nil, clock.Advance(ctx, c.Seconds.duration())
+		}},
 		{"freeze", func(ctx context.Context, _ command) (map[string]any, error) { return nil, clock.Freeze(ctx) }},
 		{"resume", func(ctx context.Context, _ command) (map[string]any, error) { return nil, clock.Resume(ctx) }},
 		{"unavailable", func(_ context.Context, c command) (map[string]any, error) {

@@ -22,7 +22,7 @@ type System struct {
 
 // Options tell a system about its surroundings.
 type Options struct {
-	BaseURL string // where the server is reached; "" takes it from each request
+	BaseURL string // where the server is reached; "" is http://localhost
 }
 
 // For returns the system of a contract, by the contract's name; the zero value if none is known.

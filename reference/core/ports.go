@@ -122,7 +122,6 @@ type Reader interface {
 	Binding(identity string) (Binding, error)
 	Task(job string) (Task, error)
 	Due(now time.Time, n int) ([]Task, error) // not Running, not Held, Due <= now, in order of Due
-	NextDue() (time.Time, bool, error)        // earliest Due of a Task that is neither Running nor Held
 	Stuck(n int) ([]Task, error)              // Running or Held, in order of Job
 	Active(credential string) (int, error)    // tasks of a credential
 	Value(bucket, key string) ([]byte, error)

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-
-	"assay.kit/reference/core"
 )
 
 func TestConnection(t *testing.T) {
@@ -28,10 +26,6 @@ func TestConnection(t *testing.T) {
 		t.Errorf("default revision of another workspace: %v", id)
 	}
 	w.do(request{op: "getAgentRevision", who: "second_workspace", path: map[string]string{"agent_revision_id": other["default_agent_revision"].(string)}})
-	w.seer.baseURL = ""
-	if got := w.seer.endpoint(&core.Request{Header: func(string) string { return "127.0.0.1:80" }}); got != "http://127.0.0.1:80/mcp" {
-		t.Errorf("endpoint %s", got)
-	}
 }
 
 func TestTools(t *testing.T) {

@@ -39,26 +39,11 @@ func (s *Seer) connection(ctx context.Context, sys core.System, r *core.Request)
 	return answer(sys, 200, connection{
 		Client: p.Client, Workspace: p.Workspace, Audience: list(p.Audience), Expires: core.Timestamp(p.Expires),
 		Scopes: list(p.Scopes), Grants: list(p.Grants), Entitlements: list(p.Entitlements), Budget: p.Budget,
-		Revision: revision, Endpoint: s.endpoint(r),
+		Revision: revision, Endpoint: s.baseURL + "/mcp",
 		Requests: p.Limits.RequestsPerMinute, Jobs: p.Limits.ConcurrentJobs, Bytes: p.Limits.RequestBytes,
 		Retention: int(p.Limits.IdempotencyRetention.Seconds()), Cursors: int(p.Limits.CursorTTL.Seconds()),
 		Events: int(p.Limits.EventRetention.Seconds()),
 	})
-}
-
-func (s *Seer) endpoint(r *core.Request) string {
-	base := s.baseURL
-	if base == "" {
-		host := ""
-		if r.Header != nil {
-			host = r.Header("Host")
-		}
-		if host == "" {
-			host = "localhost"
-		}
-		base = "http://" + host
-	}
-	return base + "/mcp"
 }
 
 // defaultRevision is the id of the workspace's default agent revision, "" if it has none.

@@ -78,7 +78,7 @@ func (s *Seer) forecast(t task) (any, error) {
 	}, err
 }
 
-// snapshot is the evidence that a computation rests on.
+// evidenceSet is what a computation rests on.
 type evidenceSet struct {
 	id     string
 	origin string      // when the last session of it was complete

@@ -48,9 +48,12 @@ type Seer struct {
 	grants   map[string]string // by the first part of a tool's domain name
 }
 
-// New builds it. baseURL is where the server is reached, without a slash at the end; "" takes it
-// from each request's Host.
+// New builds it. baseURL is where the server is reached; connections learn from it where the other
+// transport is. "" is http://localhost.
 func New(c *spec.Contract, baseURL string) (*Seer, error) {
+	if baseURL == "" {
+		baseURL = "http://localhost"
+	}
 	m, err := market.New()
 	if err != nil {
 		return nil, fmt.Errorf("seer: %w", err)

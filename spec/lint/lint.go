@@ -67,7 +67,7 @@ func Run(c *spec.Contract) []Finding {
 func at(n *tree.Node, message, hint string) Finding {
 	p := spec.Problem{Message: message, Hint: hint}
 	if n != nil {
-		p.File, p.Line, p.Pointer = n.File, n.Line, string(n.Pointer)
+		p.File, p.Line, p.Pointer = n.File, n.Where(), string(n.Pointer)
 	}
 	return Finding{Problem: p}
 }

@@ -272,8 +272,12 @@ func (r *reader) node(p Pointer, depth int) (*Node, error) {
 			n.Kind = Object
 			return n, r.each(true, func(key string, line int) error {
 				v, err := r.node(p.Append(key), depth+1)
+				if err != nil {
+					return err
+				}
+				v.KeyLine = line
 				n.Members = append(n.Members, Member{Key: key, File: r.file, Line: line, Value: v})
-				return err
+				return nil
 			})
 		}
 		n.Kind = Array

@@ -43,6 +43,7 @@ type Node struct {
 	File    string   // where the value was written: an overlay's nodes keep the overlay's name
 	Line    int      // 1-based
 	Column  int      // 1-based, in bytes for JSON, in characters for YAML
+	KeyLine int      // line of the key of which n is the value, 0 if it has none
 	Pointer Pointer  // in the document as it is now
 }
 
@@ -89,6 +90,14 @@ func (n *Node) Get(key string) *Node {
 		}
 	}
 	return nil
+}
+
+// Where is the line to show for n: that of its key, where people look for it, or its own.
+func (n *Node) Where() int {
+	if n.KeyLine > 0 {
+		return n.KeyLine
+	}
+	return n.Line
 }
 
 // Str returns the string member with this key, "" if there is none.

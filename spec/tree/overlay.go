@@ -58,7 +58,7 @@ func ParseOverlay(file string, data []byte) (Overlay, error) {
 }
 
 func (n *Node) fault(format string, args ...any) *Error {
-	return &Error{File: n.File, Line: n.Line, Column: n.Column, Pointer: n.Pointer, Message: fmt.Sprintf(format, args...)}
+	return &Error{File: n.File, Line: n.Where(), Column: n.Column, Pointer: n.Pointer, Message: fmt.Sprintf(format, args...)}
 }
 
 func parseAction(n *Node, copying bool) (action, error) {

@@ -138,7 +138,8 @@ func (y *yamlReader) mapping(n *yaml.Node, p Pointer, depth int) (*Node, error) 
 		if err != nil {
 			return nil, err
 		}
-		out.Members = append(out.Members, Member{Key: k.Value, File: y.file, Line: n.Content[i].Line, Value: v})
+		v.KeyLine = n.Content[i].Line
+		out.Members = append(out.Members, Member{Key: k.Value, File: y.file, Line: v.KeyLine, Value: v})
 	}
 	for _, m := range merges {
 		if err := y.merge(out, m, p, depth); err != nil {

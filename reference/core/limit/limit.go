@@ -36,9 +36,6 @@ func (b *Bucket) Take(perMinute int, now time.Time) (ok bool, wait time.Duration
 // Room reports whether one more job fits beside the active ones; most <= 0 is no limit.
 func Room(active, most int) bool { return most <= 0 || active < most }
 
-// Fits reports whether a body of n bytes is within the limit; most <= 0 is no limit.
-func Fits(n, most int) bool { return most <= 0 || n <= most }
-
 // Page is the policy of a page size parameter.
 type Page struct {
 	Min, Max, Default int

@@ -180,14 +180,6 @@ func (s *state) Due(now time.Time, n int) ([]core.Task, error) {
 	return s.pick(n, func(t core.Task) bool { return !t.Running && !t.Held && !t.Due.After(now) }, byDue), nil
 }
 
-func (s *state) NextDue() (time.Time, bool, error) {
-	first := s.pick(1, func(t core.Task) bool { return !t.Running && !t.Held }, byDue)
-	if len(first) == 0 {
-		return time.Time{}, false, nil
-	}
-	return first[0].Due, true, nil
-}
-
 func (s *state) Stuck(n int) ([]core.Task, error) {
 	return s.pick(n, func(t core.Task) bool { return t.Running || t.Held }, byJob), nil
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -143,14 +142,6 @@ func (r *reader) Task(job string) (core.Task, error) {
 
 func (r *reader) Due(now time.Time, n int) ([]core.Task, error) {
 	return r.tasks(" WHERE running = 0 AND held = 0 AND due <= ? ORDER BY due, job LIMIT ?", toMicro(now), n)
-}
-
-func (r *reader) NextDue() (time.Time, bool, error) {
-	first, err := r.Due(fromMicro(math.MaxInt64), 1)
-	if err != nil || len(first) == 0 {
-		return time.Time{}, false, err
-	}
-	return first[0].Due, true, nil
 }
 
 func (r *reader) Stuck(n int) ([]core.Task, error) {
