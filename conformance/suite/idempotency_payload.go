@@ -16,11 +16,11 @@ import (
 
 const maxBases = 4
 
-// bases are creations to repeat and to change: every example that needs no job, or else one that does.
+// bases are creations to repeat and to change: the examples that need no job, where there are any.
 func bases(t *check.T, s check.Subject) []*creation {
 	var out []*creation
 	for _, sm := range specimens(t, s.Op) {
-		if len(out) > 0 && (sm.job || len(out) == maxBases) {
+		if len(out) == maxBases || len(out) > 0 && sm.job != out[0].job {
 			break
 		}
 		out = append(out, newCreation(t, s.Op, sm))
