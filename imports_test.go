@@ -24,8 +24,9 @@ var arrows = map[string][]string{
 	"spec/tree":      {},
 	"spec/schema":    {"spec/tree"},
 	"spec/route":     {},
+	"spec/typo":      {},
 	"spec/lint":      {"spec"},
-	"spec/contracts": {},
+	"spec/contracts": {"spec/typo"},
 	"fixtures":       {},
 
 	"conformance":           {"conformance/check", "conformance/matrix", "conformance/report", "conformance/suite", "conformance/target", "conformance/wire", "spec"},

@@ -191,10 +191,6 @@ func (l *loader) operations(doc *tree.Node) {
 		if strings.HasPrefix(m.Key, "x-") {
 			continue
 		}
-		if _, err := route.New(append(templates[:len(templates):len(templates)], m.Key)); err != nil {
-			l.problem(m.Value, "", "%v", err)
-			continue
-		}
 		templates = append(templates, m.Key)
 		item := l.resolve(m.Value)
 		if item == nil {
@@ -209,10 +205,22 @@ func (l *loader) operations(doc *tree.Node) {
 	}
 	table, err := route.New(templates)
 	if err != nil {
-		l.problem(paths, "", "%v", err)
+		l.badPaths(paths, templates)
 		return
 	}
 	l.c.Routes = table
+}
+
+// badPaths reports each template that cannot be added to those before it.
+func (l *loader) badPaths(paths *tree.Node, templates []string) {
+	var fine []string
+	for _, text := range templates {
+		if _, err := route.New(append(fine, text)); err != nil {
+			l.problem(paths.Get(text), "", "%v", err)
+			continue
+		}
+		fine = append(fine, text)
+	}
 }
 
 func isMethod(key string) bool {

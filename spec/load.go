@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"assay.kit/spec/schema"
 	"assay.kit/spec/tree"
 )
 
@@ -80,8 +79,7 @@ func FromTools(list json.RawMessage, name string) (*Contract, error) {
 type loader struct {
 	c        *Contract
 	problems []Problem
-	files    []string // in the order in which problems are reported
-	vocab    map[string]*schema.Schema
+	files    []string              // in the order in which problems are reported
 	defaults *tree.Node            // of the profile
 	places   map[string]*tree.Node // of operations, by id
 	tools    map[*Tool]manifest
@@ -92,7 +90,7 @@ type manifest struct{ node, meta *tree.Node }
 
 func newLoader(name string) *loader {
 	return &loader{
-		c: &Contract{Name: name}, vocab: map[string]*schema.Schema{},
+		c:      &Contract{Name: name},
 		places: map[string]*tree.Node{}, tools: map[*Tool]manifest{},
 	}
 }

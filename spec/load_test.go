@@ -255,6 +255,13 @@ actions: [{target: '$.tools[0]', update: {title: New}}]
 	}
 }
 
+func TestLoadOnlyTools(t *testing.T) {
+	c, err := load(map[string]string{"tools.json": good(t)["tool-catalog.json"]})
+	if err != nil || len(c.Tools) != 3 || c.Raw != nil {
+		t.Errorf("a contract of tools does not load: %v", err)
+	}
+}
+
 func TestLoad30(t *testing.T) {
 	files := map[string]string{"openapi.json": `{"openapi": "3.0.3", "info": {"title": "Old", "version": "1"}, "paths": {"/a": {"post": {
 		"operationId": "make", "x-assay": {"effect": "compute"},

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"assay.kit/spec/schema"
 	"assay.kit/spec/tree"
+	"assay.kit/spec/typo"
 )
 
 //go:embed vocabulary.schema.json
@@ -17,40 +19,34 @@ var vocabularySchema []byte
 // VocabularySchema is the published JSON Schema of x-assay.
 func VocabularySchema() []byte { return slices.Clone(vocabularySchema) }
 
-// vocabulary returns the compiled definition for one place: document, operation, property, tool or
-// requirement.
-func (l *loader) vocabulary(place string) *schema.Schema {
-	if s, ok := l.vocab[place]; ok {
-		return s
-	}
+// vocabulary compiles the definition of each place once: it is a constant, and compiling it takes
+// as long as loading a small contract.
+var vocabulary = sync.OnceValues(func() (map[string]*schema.Schema, error) {
 	root, err := schema.DecodeJSON(vocabularySchema)
 	if err != nil {
-		l.problems = append(l.problems, Problem{File: "vocabulary.schema.json", Message: err.Error()})
-		return nil
+		return nil, err
 	}
 	set, err := schema.New("mem://assay/vocabulary", root)
 	if err != nil {
-		l.problems = append(l.problems, Problem{File: "vocabulary.schema.json", Message: err.Error()})
-		return nil
+		return nil, err
 	}
-	for _, p := range []string{"document", "operation", "property", "tool", "requirement"} {
-		s, err := set.At(tree.PointerTo("$defs", p))
-		if err != nil {
-			l.problems = append(l.problems, Problem{File: "vocabulary.schema.json", Message: err.Error()})
-			return nil
+	places := map[string]*schema.Schema{}
+	for _, place := range []string{"document", "operation", "property", "tool", "requirement"} {
+		if places[place], err = set.At(tree.PointerTo("$defs", place)); err != nil {
+			return nil, err
 		}
-		l.vocab[p] = s
 	}
-	return l.vocab[place]
-}
+	return places, nil
+})
 
 // valid checks a use of the vocabulary and reports each violation at its own line.
 func (l *loader) valid(place string, n *tree.Node) bool {
-	s := l.vocabulary(place)
-	if s == nil {
+	places, err := vocabulary()
+	if err != nil {
+		l.problems = append(l.problems, Problem{File: "vocabulary.schema.json", Message: err.Error()})
 		return false
 	}
-	ok := true
+	s, ok := places[place], true
 	for _, v := range s.Validate(n.Value()) {
 		ok = false
 		where := n.At(v.Instance)
@@ -137,8 +133,8 @@ func (l *loader) expressions(n *tree.Node) bool {
 
 // suggest names the nearest of the known words, or all of them if they are few.
 func suggest(word string, known []string) string {
-	if near := Nearest(word, known); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
+	if best := typo.Nearest(word, known); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
 	}
 	if len(known) > 0 && len(known) <= 20 {
 		return "known are " + strings.Join(known, ", ")

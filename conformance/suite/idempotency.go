@@ -2,16 +2,18 @@ package suite
 
 import (
 	"slices"
+	"strings"
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/target"
 	"assay.kit/spec"
+	"assay.kit/spec/schema"
 )
 
 // idempotency judges what a key promises: a retry of one intent makes one thing, and nothing else
 // passes for it, whether requests come one after the other, at once, or lose their answers.
 func idempotency() []check.Check {
-	return slices.Concat(keySequence(), keyPayloads(), keyScopes(), keyRaces())
+	return slices.Concat(keySequence(), keyPayloads(), keyScopes(), keyTokens(), keyRaces())
 }
 
 func keySequence() []check.Check {
@@ -24,6 +26,7 @@ func keySequence() []check.Check {
 				{ID: "idempotency.once", Says: "Repeating a creation creates nothing more."},
 				{ID: "idempotency.representation", Says: "A replay is answered with the status and representation of the first answer."},
 				{ID: "idempotency.original", Says: "A replay gives the first answer, not the state that the resource has reached since."},
+				{ID: "idempotency.spent", Says: "A replay is answered although the authority that it once used is spent.", For: spendsAuthority},
 				{ID: "idempotency.expires", Says: "Every answer to a creation says in UTC until when its key is bound, replays included.", For: tellsExpiry},
 				{ID: "idempotency.expires-constant", Says: "A replay does not move the expiry of the key.", For: tellsExpiry},
 				{ID: "idempotency.expires-window", Says: "The expiry is the moment of admission plus the retention, to two seconds.", For: tellsExpiry},
@@ -44,6 +47,7 @@ func keySequence() []check.Check {
 				{ID: "idempotency.key-code", Says: "A missing key is refused with the contract's status and code for it.", For: requiresKey},
 				{ID: "idempotency.key-optional", Says: "Where the key may be left out, each request without one creates a resource of its own.", For: optionalKey},
 				{ID: "idempotency.key-legal", Says: "Every legal key works, up to the longest.", For: hasLongest},
+				{ID: "idempotency.key-illegal", Says: "A key that its schema refuses is refused: one too long, or with other characters.", For: hasKeySchema},
 				{ID: "idempotency.key-exact", Says: "Two keys are one only if they are equal to the last character, letter case included."},
 			},
 			Select: keyed,
@@ -153,6 +157,21 @@ func keyScopes() []check.Check {
 	}
 }
 
+// keyTokens judges what a replay is not excused from.
+func keyTokens() []check.Check {
+	return []check.Check{
+		{
+			ID:     "idempotency.revoked",
+			Does:   "Repeats a creation with a credential that was revoked.",
+			Claims: []check.Claim{{ID: "idempotency.revoked", Says: "A replay is judged by its token like any request: a revoked one never reaches the original answer."}},
+			Needs:  []target.Capability{target.Revoked},
+			Select: keyed,
+			Cost:   check.Cost{Requests: 20, Jobs: 1},
+			Run:    runRevoked,
+		},
+	}
+}
+
 func keyRaces() []check.Check {
 	return []check.Check{
 		{
@@ -186,7 +205,6 @@ func keyRaces() []check.Check {
 				{ID: "idempotency.recovery", Says: "After a lost answer the same key and payload lead to one resource, the same from then on."},
 				{ID: "idempotency.recovery-once", Says: "A request whose answer was lost and its repetition create exactly one resource."},
 				{ID: "idempotency.recovery-expires", Says: "After a lost answer the expiry of the key stays constant.", For: tellsExpiry},
-				{ID: "idempotency.disconnect", Says: "A client that goes away does not stop the work that was admitted: its job ends like any other.", For: func(s check.Subject) bool { return s.Op.Job != nil }},
 			},
 			Select: keyed,
 			Cost:   check.Cost{Requests: 80, Jobs: 1},
@@ -211,6 +229,22 @@ func tellsExpiry(s check.Subject) bool { return !s.Op.Idempotency.Expires.IsZero
 func requiresKey(s check.Subject) bool { return s.Op.Idempotency.Required }
 func optionalKey(s check.Subject) bool { return !s.Op.Idempotency.Required }
 func hasLongest(s check.Subject) bool  { return s.Op.Idempotency.MaxLength > 0 }
+
+func spendsAuthority(s check.Subject) bool {
+	return s.Op.Moves != nil && slices.Contains(s.Op.Authority, "authorization")
+}
+
+func hasKeySchema(s check.Subject) bool { return keySchema(s.Op) != nil }
+
+// keySchema is that of the parameter that carries the key; nil if none is documented.
+func keySchema(op *spec.Operation) *schema.Schema {
+	for _, p := range op.Params {
+		if k := op.Idempotency.Key; p.In == k.Part && strings.EqualFold(p.Name, k.Name) {
+			return p.Schema
+		}
+	}
+	return nil
+}
 
 func scopedBy(what string) func(check.Subject) bool {
 	return func(s check.Subject) bool { return slices.Contains(s.Op.Idempotency.Scope, what) }

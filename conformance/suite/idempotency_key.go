@@ -22,6 +22,7 @@ func runKey(_ context.Context, t *check.T, s check.Subject) {
 	}
 	c.judgeLongestKey()
 	c.judgeNearKeys()
+	c.judgeIllegalKeys()
 	c.judgeDrawnKeys()
 }
 
@@ -91,6 +92,27 @@ func (c *creation) judgeNearKeys() {
 	first := c.send(in)
 	for _, near := range []string{base + "-A", base + "-a.", base + "-%61"} {
 		c.judgeOther(first, in.keyed(near))
+	}
+}
+
+// judgeIllegalKeys tries keys that the schema of their header refuses.
+func (c *creation) judgeIllegalKeys() {
+	const claim = "idempotency.key-illegal"
+	sch := keySchema(c.op)
+	if sch == nil {
+		return
+	}
+	tried := false
+	for _, key := range []string{c.t.Key() + "-" + strings.Repeat("k", c.op.Idempotency.MaxLength), c.t.Key() + "-\u00e9"} {
+		if len(sch.Validate(key)) == 0 {
+			continue
+		}
+		tried = true
+		ex := c.send(c.again(key))
+		c.t.Judge(claim, rejected(ex), fmt.Sprintf("a 4xx under a key of %d characters, %q…", len(key), key[:min(40, len(key))]), describe(ex))
+	}
+	if !tried {
+		c.t.NotApplicable(claim, "the schema refuses no key that can be sent")
 	}
 }
 

@@ -277,3 +277,15 @@ func (s stranger) judgeOwn(claim string, first wire.Exchange, who string) wire.E
 	c.t.Judge(claim, c.same(first, again), c.replayOf(first), describe(again))
 	return ex
 }
+
+func runRevoked(_ context.Context, t *check.T, sub check.Subject) {
+	const claim = "idempotency.revoked"
+	c := newCreation(t, sub.Op, specimens(t, sub.Op)[0])
+	first := c.open()
+	ex := c.send(c.in.as(string(target.Revoked)))
+	id := createdID(c.op, first)
+	t.Judge(claim, rejected(ex) && !mentions(ex, id), "a refusal without anything of the original", describe(ex))
+	if want, ok := t.Contract().Doc.Codes["unauthenticated"]; ok {
+		t.Judge(claim, refused(t, ex, want), wanted(want), describe(ex))
+	}
+}

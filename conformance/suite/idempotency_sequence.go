@@ -39,6 +39,9 @@ func (c *creation) judgeReplays(first wire.Exchange) {
 // judgeReplay repeats the creation once and judges all that a replay promises.
 func (c *creation) judgeReplay(claim string, first wire.Exchange) {
 	again := c.send(c.in)
+	if spendsAuthority(check.Subject{Op: c.op}) {
+		c.t.Judge("idempotency.spent", c.same(first, again), c.replayOf(first), describe(again))
+	}
 	if !c.t.Judge(claim, c.same(first, again), c.replayOf(first), describe(again)) {
 		return
 	}

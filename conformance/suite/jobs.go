@@ -208,7 +208,7 @@ type job struct {
 	in    intent // its creation
 	ex    wire.Exchange
 	id    string
-	shown []string // states as they were seen, the admission's first if it showed one
+	shown []string // states as its reads showed them
 	free  func()   // gives the slot back
 }
 
@@ -233,9 +233,6 @@ func begin(t *check.T, in intent) *job {
 	if ex.Status() != in.op.Job.Accepted || j.id == "" {
 		t.Inconclusive("%s did not begin a job this time: %s", in.op.ID, describe(ex))
 	}
-	if s := member(ex, in.op.Job.State); s != "" {
-		j.shown = append(j.shown, s)
-	}
 	return j
 }
 
@@ -257,14 +254,20 @@ type sighting struct {
 	state string
 }
 
-// look reads a job once; an answer that is none ends the flow.
+// look reads a job. One that cannot be read at first is tried again, since jobs.accepted alone
+// judges that; one that stays away ends the flow.
 func look(t *check.T, made intent, id string) sighting {
-	ex := t.Call(made.role, about(t, made.op.Job.Read, made, id).request())
-	body, err := bodyOf(ex)
-	if ex.Status() != 200 || err != nil {
-		t.Inconclusive("the job of %s could not be read: %s", made.op.ID, describe(ex))
+	for n := 0; ; n++ {
+		ex := t.Call(made.role, about(t, made.op.Job.Read, made, id).request())
+		body, err := bodyOf(ex)
+		if ex.Status() == 200 && err == nil {
+			return sighting{ex: ex, body: body, state: member(ex, made.op.Job.State)}
+		}
+		if n == 3 {
+			t.Inconclusive("the job of %s could not be read: %s", made.op.ID, describe(ex))
+		}
+		t.Pause(longestPause / 20)
 	}
-	return sighting{ex: ex, body: body, state: member(ex, made.op.Job.State)}
 }
 
 // look reads the job and notes its state.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {
 		for _, c := range []byte(s) {
 			seconds = seconds*10 + int64(c-'0')
 		}
-		return time.Duration(seconds) * time.Second, true
+		return time.Duration(min(seconds, math.MaxInt64/int64(time.Second))) * time.Second, true
 	}
 	// ParseTime takes zone names that no HTTP-date has; only GMT may end one, or none in asctime.
 	at, err := http.ParseTime(s)
