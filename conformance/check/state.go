@@ -60,8 +60,12 @@ func (st *caseState) keepUnlessKept(a *attempt) {
 	if a.kept {
 		return
 	}
+	seen := map[string]bool{}
 	for _, f := range a.failures {
-		st.keep(a, f)
+		if !seen[f.claim] { // the first says most; the others are no proof that it reproduces
+			seen[f.claim] = true
+			st.keep(a, f)
+		}
 	}
 }
 

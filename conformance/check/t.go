@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"path"
 	"reflect"
 	"runtime/debug"
 	"strconv"
@@ -127,6 +128,22 @@ func (t *T) NoneApply(why string) {
 	}
 }
 
+// Attempt runs f as a try of its own, with its own nonce, draws and evidence, so that a flow of many
+// tries reports no more than the one that failed. What ends f's flow ends only f, but for
+// Inconclusive, which ends the case. ok: f came to its end and broke no claim. Not for use in a Property.
+func (t *T) Attempt(f func(*T)) (ok bool) {
+	own := &T{st: t.st, ctx: t.ctx, lane: t.lane, at: t.st.newAttempt()}
+	halted := own.guard(func() { f(own) })
+	t.st.keepUnlessKept(own.at)
+	t.st.mu.Lock()
+	over := t.st.stop != "" || t.st.kitFault != ""
+	t.st.mu.Unlock()
+	if over {
+		panic(halt{})
+	}
+	return !halted && len(own.at.failures) == 0
+}
+
 // Once computes a value once a run, shared by all cases: a reference that many creations need. An
 // error is remembered too.
 func (t *T) Once(key string, f func() (any, error)) (any, error) {
@@ -228,17 +245,15 @@ func (t *T) guard(f func()) (halted bool) {
 	return false
 }
 
-// place picks the first frame below the panic that is not the runtime's or this guard's.
+// place is file:line of the first of our frames below the panic.
 func place(stack string) string {
 	lines := strings.Split(stack, "\n")
 	after := false
-	for _, l := range lines {
-		l = strings.TrimSpace(l)
-		if strings.HasPrefix(l, "panic(") {
-			after = true
-		}
-		if after && strings.Contains(l, "assay.kit") && strings.Contains(l, "(") {
-			return l
+	for i, l := range lines {
+		after = after || strings.HasPrefix(l, "panic(")
+		if after && strings.HasPrefix(l, "assay.kit/") && i+1 < len(lines) {
+			file, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+			return path.Base(file)
 		}
 	}
 	return "an unknown place"

@@ -285,7 +285,21 @@ func source(t *check.T, s check.Subject, role string, n int) *feeder {
 	if len(f.list.sized(n).read(t, "").items) < n {
 		stirred(t, role)
 	}
+	f.recent(t)
 	return f
+}
+
+// recent narrows a collection that others fill to its newest few items and what follows them, where
+// it can be narrowed by time and shows the newest first.
+func (f *feeder) recent(t *check.T) {
+	c := f.list.op.Collection
+	by := promised(c, nil)
+	if c.Isolate == nil || !c.Isolate.Time || by == nil || !by.Desc {
+		return
+	}
+	if items := f.list.sized(10).read(t, "").items; len(items) > 0 {
+		f.list = f.list.at(c.Isolate.Param, anchorOf(t, c, items))
+	}
 }
 
 // sized asks for pages of n items; 0, or a collection without sizes, asks for nothing.

@@ -394,3 +394,15 @@ func (c *creation) retention() time.Duration {
 		return 0
 	}
 }
+
+// scaled is a number of repetitions by effort.
+func scaled(t *check.T, quick, standard, deep int) int {
+	switch t.Effort() {
+	case check.Quick:
+		return quick
+	case check.Deep:
+		return deep
+	default:
+		return standard
+	}
+}

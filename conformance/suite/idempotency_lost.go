@@ -14,7 +14,7 @@ func runLost(_ context.Context, t *check.T, s check.Subject) {
 			if sm.job && cut == target.CutAfterWrite && t.Effort() != check.Deep {
 				continue // the server has surely begun with the other one
 			}
-			newCreation(t, s.Op, sm).judgeLost(cut)
+			t.Attempt(func(t *check.T) { newCreation(t, s.Op, sm).judgeLost(cut) })
 		}
 	}
 }

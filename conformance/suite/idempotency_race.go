@@ -20,12 +20,14 @@ const (
 
 func runTwins(_ context.Context, t *check.T, s check.Subject) {
 	for _, sm := range kinds(specimens(t, s.Op)) {
-		rounds := map[check.Effort]int{check.Quick: 1, check.Standard: 3, check.Deep: 12}[t.Effort()]
+		rounds := scaled(t, 1, 3, 12)
 		if sm.job {
-			rounds = map[check.Effort]int{check.Deep: 3}[t.Effort()]
+			rounds = scaled(t, 1, 1, 3)
 		}
-		for range max(1, rounds) {
-			newCreation(t, s.Op, sm).judgeTwins()
+		for range rounds {
+			if !t.Attempt(func(t *check.T) { newCreation(t, s.Op, sm).judgeTwins() }) {
+				break
+			}
 		}
 	}
 }
@@ -88,22 +90,25 @@ const racePayloads = 4
 func runRace(_ context.Context, t *check.T, s check.Subject) {
 	all := specimens(t, s.Op)
 	for _, sm := range kinds(all) {
-		rounds := map[check.Effort]int{check.Quick: 1, check.Standard: 2, check.Deep: 8}[t.Effort()]
+		rounds := scaled(t, 1, 2, 8)
 		if sm.job {
 			rounds = 1
 		}
 		for range rounds {
-			c := newCreation(t, s.Op, sm)
-			payloads := c.rivals(all)
-			if len(payloads) < 2 {
-				for _, cl := range []string{"idempotency.race", "idempotency.race-once", "idempotency.linearizable"} {
-					t.NotApplicable(cl, "the target is known to admit only one payload here")
-				}
-				return
+			if !t.Attempt(func(t *check.T) { runRound(t, newCreation(t, s.Op, sm), all) }) {
+				break
 			}
-			c.judgeRace(payloads)
 		}
 	}
+}
+
+func runRound(t *check.T, c *creation, all []specimen) {
+	payloads := c.rivals(all)
+	if len(payloads) < 2 {
+		t.NoneApply("the target is known to admit only one payload here")
+		return
+	}
+	c.judgeRace(payloads)
 }
 
 // rivals are payloads of different meaning that the target admits: the examples of the same kind,

@@ -18,19 +18,20 @@ import (
 func runSequential(_ context.Context, t *check.T, s check.Subject) {
 	all := specimens(t, s.Op)
 	for _, sm := range kinds(all) {
-		c := newCreation(t, s.Op, sm)
-		first, marker := c.openMarked()
-		c.judgeExpiry(first)
-		c.judgeReplays(first)
-		c.judgeConflict(first, c.otherPayload(all), marker)
-		c.judgeMoved(first)
+		t.Attempt(func(t *check.T) {
+			c := newCreation(t, s.Op, sm)
+			first, marker := c.openMarked()
+			c.judgeExpiry(first)
+			c.judgeReplays(first)
+			c.judgeConflict(first, c.otherPayload(all), marker)
+			c.judgeMoved(first)
+		})
 	}
 }
 
 // judgeReplays repeats the creation and counts.
 func (c *creation) judgeReplays(first wire.Exchange) {
-	times := map[check.Effort]int{check.Quick: 1, check.Deep: 5}[c.t.Effort()]
-	for range max(times, 2) {
+	for range scaled(c.t, 1, 2, 5) {
 		c.judgeReplay("idempotency.replay", first)
 	}
 	c.judgeCount("idempotency.once", 1)

@@ -280,7 +280,7 @@ func (j *job) look(t *check.T) sighting {
 // end polls until the job has ended, and gives the slot back.
 func (j *job) end(t *check.T) sighting {
 	m := machineOf(t.Contract(), j.in.op)
-	for p := newPacer(t, j.in.op); ; {
+	for p := newPacer(t); ; {
 		s := j.look(t)
 		if m.IsTerminal(s.state) {
 			j.free()
@@ -293,7 +293,7 @@ func (j *job) end(t *check.T) sighting {
 // awaited polls a job to its end for a case that does not judge it.
 func awaited(t *check.T, made intent, id string) sighting {
 	m := machineOf(t.Contract(), made.op)
-	for p := newPacer(t, made.op); ; {
+	for p := newPacer(t); ; {
 		s := look(t, made, id)
 		if m.IsTerminal(s.state) {
 			return s
@@ -309,8 +309,7 @@ func settle(t *check.T, made intent, id string) bool {
 		t.Call(made.role, about(t, c, made, id).request())
 	}
 	m := machineOf(t.Contract(), made.op)
-	p := newPacer(t, made.op)
-	for p.begun = t.Now(); t.Now()-p.begun < 10*time.Second; {
+	for p := newPacer(t); t.Now()-p.begun < 10*time.Second; {
 		s := look(t, made, id)
 		if m.IsTerminal(s.state) {
 			return true
@@ -320,15 +319,15 @@ func settle(t *check.T, made intent, id string) bool {
 	return false
 }
 
-// pacer waits between two polls: not at all for the first, then longer and longer, and never less
-// than the target asks for.
+// pacer waits between two polls: at first not at all, then a twentieth of the time so far, so that
+// the end of a short job is met closely and a long one costs few requests; never less than the target asks for.
 type pacer struct {
 	header string
 	begun  time.Duration
 	n      int
 }
 
-func newPacer(t *check.T, _ *spec.Operation) *pacer {
+func newPacer(t *check.T) *pacer {
 	p := &pacer{header: "Retry-After", begun: t.Now()}
 	if b := t.Contract().Doc.Backpressure; b != nil && b.Delay.Name != "" {
 		p.header = b.Delay.Name
@@ -342,7 +341,7 @@ func (p *pacer) wait(t *check.T, ex wire.Exchange) {
 	p.n++
 	d, asked := check.RetryAfter(ex.Header(p.header), time.Now())
 	if !asked && p.n > 20 {
-		d = min(longestPause, time.Duration(p.n-20)*2*time.Millisecond)
+		d = min(longestPause, (t.Now()-p.begun)/20)
 	}
 	if d > 0 {
 		t.Pause(d)

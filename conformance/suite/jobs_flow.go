@@ -84,7 +84,7 @@ func within(base, ref string) (target string, ok bool) {
 func jobsStates(t *check.T, s check.Subject, e example) {
 	j := admit(t, s.Op, "primary", e)
 	m := machineOf(t.Contract(), s.Op)
-	for p := newPacer(t, s.Op); ; {
+	for p := newPacer(t); ; {
 		seen := j.look(t)
 		judgeOutcome(t, s.Op, m, seen)
 		if m.IsTerminal(seen.state) {
@@ -180,6 +180,34 @@ func jobsCancel(t *check.T, s check.Subject, e example) {
 	later := admit(t, s.Op, "primary", e)
 	later.end(t)
 	j.same(t, "jobs.cancel-quiet", end, "when a later job had ended")
+	if tr, ok := results(t, j.in, end.body); ok {
+		for _, p := range tr.pages {
+			for i, it := range p.items {
+				t.Judge("jobs.cancel-quiet", !holdsText(it, j.id), "no result of cancelled job "+j.id, "result "+p.ids[i])
+			}
+		}
+	}
+}
+
+// holdsText reports whether a value holds a text.
+func holdsText(v any, s string) bool {
+	switch x := v.(type) {
+	case string:
+		return x == s
+	case map[string]any:
+		for _, e := range x {
+			if holdsText(e, s) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range x {
+			if holdsText(e, s) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // cancelled begins a job and cancels it at once, until one is still active when the cancellation

@@ -3,7 +3,6 @@ package suite
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"sync"
 
 	"assay.kit/conformance/check"
@@ -83,27 +82,12 @@ func judgeArtifact(t *check.T, read *spec.Operation, j *job, id string, ex wire.
 	}
 }
 
-// judgeListed looks for a result in the collection that shows results, newest first where it can.
+// judgeListed looks for a result in the collection that shows results.
 func judgeListed(t *check.T, read *spec.Operation, j *job, id string) {
-	const claim = "jobs.artifact-listed"
-	list := listShowing(t.Contract(), read)
-	if list == nil || t.Profile().IsAbsent(list.ID) {
-		t.NotApplicable(claim, "no collection lists results")
-		return
-	}
-	in := newIntent(t, list, "primary")
-	l := listing{op: list, role: "primary", path: in.path, query: in.query}
-	if iso := list.Collection.Isolate; iso != nil && iso.Time {
-		view, _ := bodyOf(t.Call("primary", about(t, read.ID, j.in, id).request()))
-		l = l.at(iso.Param, anchorOf(t, list.Collection, []any{view}))
-	}
-	n := 0
-	if lim := list.Collection.Limit; lim != nil {
-		n = lim.Max
-	}
-	tr := l.follow(t, nil, constant(n), 60, nil)
-	if !tr.over {
-		t.NotApplicable(claim, "the collection is too long to walk")
+	view, _ := bodyOf(t.Call("primary", about(t, read.ID, j.in, id).request()))
+	tr, ok := results(t, j.in, view)
+	if !ok {
+		t.NotApplicable("jobs.artifact-listed", "no collection lists results, or it is too long to walk")
 		return
 	}
 	times := 0
@@ -112,7 +96,36 @@ func judgeListed(t *check.T, read *spec.Operation, j *job, id string) {
 			times++
 		}
 	}
-	t.Judge(claim, times == 1, "result "+id+" once", fmt.Sprintf("%d times (%s)", times, tr.shape()))
+	t.Judge("jobs.artifact-listed", times == 1, "result "+id+" once", fmt.Sprintf("%d times (%s)", times, tr.shape()))
+}
+
+// results walks the collection that shows what jobs made, from the time of a given thing on where
+// that can be said; ok is false if there is none or it has no end within reach.
+func results(t *check.T, made intent, since any) (tr trail, ok bool) {
+	read := t.Contract().Op(made.op.Job.Artifact)
+	if read == nil {
+		return trail{}, false
+	}
+	list := listShowing(t.Contract(), read)
+	if list == nil || t.Profile().IsAbsent(list.ID) {
+		return trail{}, false
+	}
+	in := newIntent(t, list, made.role)
+	return whole(t, listing{op: list, role: made.role, path: in.path, query: in.query}, []any{since})
+}
+
+// whole walks a shared collection in the largest pages, from the oldest of some items on.
+func whole(t *check.T, l listing, items []any) (tr trail, ok bool) {
+	c := l.op.Collection
+	if iso := c.Isolate; iso != nil && iso.Time {
+		l = l.at(iso.Param, anchorOf(t, c, items))
+	}
+	n := 0
+	if c.Limit != nil {
+		n = c.Limit.Max
+	}
+	tr = l.follow(t, nil, constant(n), 60, nil)
+	return tr, tr.over
 }
 
 // listShowing is the collection of what an operation reads, nil if there is none.
@@ -202,29 +215,22 @@ func jobsMany(t *check.T, s check.Subject, e example) {
 
 // judgeJobsListed walks the collection of jobs from the oldest of these on.
 func judgeJobsListed(t *check.T, list *spec.Operation, all []*job, ids []string) {
-	l := listing{op: list, role: "primary", path: all[0].in.path, query: url.Values{}}
-	if iso := list.Collection.Isolate; iso != nil && iso.Time {
-		var views []any
-		for _, j := range all {
-			views = append(views, j.look(t).body)
-		}
-		l = l.at(iso.Param, anchorOf(t, list.Collection, views))
+	var views []any
+	for _, j := range all {
+		views = append(views, j.look(t).body)
 	}
-	n := 0
-	if lim := list.Collection.Limit; lim != nil {
-		n = lim.Max
-	}
-	tr := l.follow(t, nil, constant(n), 60, nil)
-	if !tr.over {
+	tr, ok := whole(t, listing{op: list, role: "primary", path: all[0].in.path, query: url.Values{}}, views)
+	if !ok {
 		t.NotApplicable("jobs.listed", "the collection is too long to walk")
 		return
 	}
 	w := tr.walk(list.Collection)
 	w.Present = ids
-	problems := slices.DeleteFunc(w.Judge(), func(p oracle.Problem) bool { return p.Kind != oracle.Missing && p.Kind != oracle.Duplicate })
 	var bad []string
-	for _, p := range problems {
-		bad = append(bad, p.String())
+	for _, p := range w.Judge() {
+		if p.Kind == oracle.Missing || p.Kind == oracle.Duplicate {
+			bad = append(bad, p.String())
+		}
 	}
 	t.Judge("jobs.listed", len(bad) == 0, fmt.Sprintf("each of %d jobs once", len(ids)), listed(bad)+" ("+tr.shape()+")")
 }

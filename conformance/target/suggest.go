@@ -14,4 +14,3 @@ func unknown(what, word string, known []string) error {
 	}
 	return fmt.Errorf("unknown %s %q; known: %s", what, word, strings.Join(known, ", "))
 }
-

@@ -132,7 +132,7 @@ func (c *Core) cancel(w Writer, r *Request, j *spec.Job) (Answer, *Problem) {
 	if res, p = c.Step(w, res, to, nil); p != nil {
 		return Answer{}, p
 	}
-	if err := w.DropTask(res.ID); err != nil {
+	if err := c.rules.Stop(w, res.ID); err != nil {
 		return Answer{}, c.storeProblem(err)
 	}
 	return c.shown(r.Op, res), nil

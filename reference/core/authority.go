@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -108,7 +107,7 @@ func (c *Core) Authenticate(_ context.Context, token string) (Principal, *Proble
 		return Principal{}, c.Refuse(Unauthenticated, "The bearer token has expired or was revoked.")
 	}
 	p := cred.Principal
-	p.Grants = slices.DeleteFunc(slices.Clone(p.Grants), func(g string) bool { return c.authority.has(bucketGrants, g) })
+	p.Grants = c.rules.Grants(p.Grants, func(grant string) bool { return c.authority.has(bucketGrants, grant) })
 	return p, nil
 }
 
@@ -178,10 +177,14 @@ func (c *Core) Find(r Reader, p Principal, kind, id string) (Resource, *Problem)
 			refused = c.Refuse(k, "The resource belongs to somebody else.")
 		}
 		return Resource{}, refused
-	case c.authority.has(bucketHidden, hiddenKey(p.Client, kind, id)):
+	case c.hides(p, res):
 		return Resource{}, c.unknown()
 	}
 	return res, nil
+}
+
+func (c *Core) hides(p Principal, res Resource) bool {
+	return c.rules.Hides(p, res, c.authority.has(bucketHidden, hiddenKey(p.Client, res.Kind, res.ID)))
 }
 
 // unknown has the same words for what never existed, what is foreign and what is hidden: any

@@ -278,7 +278,7 @@ func sortKey(res Resource, by tree.Pointer) string {
 // shows reports whether a row is an item of this walk: readable, not hidden, past every filter.
 func (c *Core) shows(w *walk, res Resource) bool {
 	p := w.request.Principal
-	if !c.rules.MayRead(p, res) || c.authority.has(bucketHidden, hiddenKey(p.Client, res.Kind, res.ID)) {
+	if !c.rules.MayRead(p, res) || c.hides(p, res) {
 		return false
 	}
 	if w.visible != nil && !w.visible(p, res) {

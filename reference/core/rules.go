@@ -29,9 +29,12 @@ type Rules struct {
 
 	// Who may.
 	Admissible   func(c access.Credential, retired bool, now time.Time) bool
-	MissingScope func(p Principal, need []string) string // "": none
+	Audience     func(p Principal, transport string) bool                              // whether the token was issued for it
+	Grants       func(held []string, revoked func(grant string) bool) (still []string) // at this request
+	MissingScope func(p Principal, need []string) string                               // "": none
 	MayRead      func(p Principal, res Resource) bool
-	Foreign      func(c *spec.Contract, kind string) Kind // how a resource that may not be read is answered
+	Hides        func(p Principal, res Resource, hidden bool) bool // hidden by the control API
+	Foreign      func(c *spec.Contract, kind string) Kind          // how a resource that may not be read is answered
 	Take         func(b *limit.Bucket, l Limits, now time.Time) (ok bool, wait time.Duration)
 	JobRoom      func(active int, l Limits) bool
 
@@ -65,6 +68,7 @@ type Rules struct {
 	Phases   func(m *spec.States, success string) job.Phases
 	Delay    func(job, state string) time.Duration // how long a job stays in a state at least
 	CancelTo func(m *spec.States, cancelled, state string) (to string, move bool)
+	Stop     func(w Writer, job string) error // ends the work of a job that was cancelled
 	JobView  func(j *spec.Job, state string, body map[string]any) map[string]any
 	Accepted func(j *spec.Job, answer map[string]any) map[string]any // the answer to an admission
 	Fenced   func(stored, mine Task) bool                            // whether a runner's write comes too late
@@ -99,6 +103,9 @@ func (r Rules) requestDefaults() Rules {
 	or(&r.PageSize, r.PageSize == nil, PageSize)
 	or(&r.BodyLimit, r.BodyLimit == nil, func(l Limits) int { return l.RequestBytes })
 	or(&r.Admissible, r.Admissible == nil, access.Admissible)
+	or(&r.Audience, r.Audience == nil, access.IssuedFor)
+	or(&r.Grants, r.Grants == nil, access.Still)
+	or(&r.Hides, r.Hides == nil, func(_ Principal, _ Resource, hidden bool) bool { return hidden })
 	or(&r.MissingScope, r.MissingScope == nil, access.Missing)
 	or(&r.MayRead, r.MayRead == nil, func(p Principal, res Resource) bool { return access.MayRead(p, res.Workspace, res.Client) })
 	or(&r.Foreign, r.Foreign == nil, Foreign)
@@ -144,6 +151,7 @@ func (r Rules) jobDefaults() Rules {
 	or(&r.Phases, r.Phases == nil, job.PhasesOf)
 	or(&r.Delay, r.Delay == nil, func(id, _ string) time.Duration { return job.Delay(id) })
 	or(&r.CancelTo, r.CancelTo == nil, job.CancelTo)
+	or(&r.Stop, r.Stop == nil, func(w Writer, job string) error { return w.DropTask(job) })
 	or(&r.JobView, r.JobView == nil, job.View)
 	or(&r.Accepted, r.Accepted == nil, func(_ *spec.Job, answer map[string]any) map[string]any { return answer })
 	or(&r.Fenced, r.Fenced == nil, func(stored, mine Task) bool { return stored.Attempt != mine.Attempt })

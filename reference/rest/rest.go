@@ -27,7 +27,7 @@ import (
 type Config struct {
 	Contract *spec.Contract
 	Domain   core.Domain
-	Rules    core.Rules   // of the Domain: NormalizePath, BodyLimit and Render are used
+	Rules    core.Rules   // of the Domain: NormalizePath, Audience, BodyLimit and Render are used
 	Log      *slog.Logger // nil: nothing is logged
 }
 
@@ -165,7 +165,7 @@ func (h *handler) authenticate(r *http.Request) (core.Principal, *core.Problem) 
 	if refused != nil {
 		return core.Principal{}, refused
 	}
-	if !slices.Contains(p.Audience, access.AudienceREST) {
+	if !h.Rules.Audience(p, access.AudienceREST) {
 		return core.Principal{}, h.Domain.Refuse(core.Unauthenticated, "The bearer token was issued for another audience.")
 	}
 	return p, nil

@@ -65,3 +65,11 @@ func Missing(p Principal, need []string) string {
 func MayRead(p Principal, workspace, client string) bool {
 	return workspace != "" && p.Workspace == workspace
 }
+
+// IssuedFor reports whether the principal's token is meant for a transport.
+func IssuedFor(p Principal, transport string) bool { return slices.Contains(p.Audience, transport) }
+
+// Still are the held grants that have not been revoked.
+func Still(held []string, revoked func(grant string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(held), revoked)
+}
