@@ -189,3 +189,26 @@ func TestHeadAndOptions(t *testing.T) {
 		t.Errorf("OPTIONS: %d, Allow %q", options.status, options.header.Get("Allow"))
 	}
 }
+
+func TestHidingAJobHidesItsFile(t *testing.T) {
+	p := start(t, memory.New(), nil)
+	control, _ := p.server.Control()
+	nb := p.notebook("follow")
+	job := p.want(p.call(access.Primary, "POST", "/exports", "k", `{"notebook_id":"`+nb+`","format":"text"}`), 202, "").str("export_id")
+	file := "/files/" + p.await(job, "done").str("file")
+	p.want(p.call(access.Primary, "GET", file, "", ""), 200, "")
+	if err := control.SetHidden(t.Context(), access.Primary, "export", job, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, "/exports/" + job} {
+		p.want(p.call(access.Primary, "GET", path, "", ""), 404, "NO_SUCH_THING")
+		p.want(p.call(access.SecondClient, "GET", path, "", ""), 200, "")
+	}
+}
+
+func TestTextThatIsNoUTF8(t *testing.T) {
+	p := start(t, memory.New(), nil)
+	p.want(p.call(access.Primary, "GET", "/notebooks/%ff", "", ""), 400, "PARAMETER_INVALID")
+	p.want(p.call(access.Primary, "GET", "/notebooks?label=%ff", "", ""), 400, "PARAMETER_INVALID")
+	p.want(p.call(access.Primary, "GET", "/notebooks?a;b", "", ""), 400, "PARAMETER_INVALID")
+}

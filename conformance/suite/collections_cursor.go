@@ -72,6 +72,7 @@ func collectionsBound(_ context.Context, t *check.T, s check.Subject) {
 	tried := 0
 	try := func(b bookmark, under listing, what string) {
 		tried++
+		under = under.sized(10) // more than one item, so that one which does not belong has room to show
 		ex := t.Call("primary", under.request(b.cursor))
 		t.Judge("collections.mismatch-refused", refused(t, ex, c.Invalid), wanted(c.Invalid)+" for a cursor "+what, describe(ex))
 		judgeRest(t, under, b, ex, what)

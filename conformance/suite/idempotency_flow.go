@@ -72,14 +72,17 @@ func trySpecimens(t *check.T, op *spec.Operation) ([]specimen, error) {
 	return found, nil
 }
 
-// countable tries how one creation becomes exactly one item of its list.
+// countable tries how what a creation makes is found in a list. How often it is there is for the checks.
 func countable(t *check.T, op *spec.Operation, s specimen) specimen {
 	plain := s
 	s.counted = true
 	ways := append([]tree.Pointer{""}, newCreation(t, op, plain).echoes()...)
 	for _, s.mark = range ways {
 		c := newCreation(t, op, s)
-		if c.counted && admitted(c.send(c.in)) && len(c.list.count(t)) == 1 {
+		if !c.counted {
+			continue
+		}
+		if ex := c.send(c.in); admitted(ex) && slices.Contains(c.list.count(t), createdID(op, ex)) {
 			return s
 		}
 	}
@@ -310,12 +313,35 @@ func (c *creation) readBack(id string) (ex wire.Exchange, ok bool) {
 // judgeCount counts what exists, where it can be counted.
 func (c *creation) judgeCount(claim string, want int) {
 	if !c.counted {
-		c.t.NotApplicable(claim, "the contract gives no way to count what "+c.op.ID+" creates")
+		c.uncounted(claim)
 		return
 	}
-	ids := c.list.count(c.t)
+	ids := c.exist()
 	c.t.Judge(claim, len(ids) == want, fmt.Sprintf("%d in %s", want, c.list.op.ID),
 		fmt.Sprintf("%d: %s", len(ids), strings.Join(ids, ", ")))
+}
+
+// judgeUnchanged compares what exists with what existed.
+func (c *creation) judgeUnchanged(claim string, before []string) {
+	if !c.counted {
+		c.uncounted(claim)
+		return
+	}
+	ids := c.exist()
+	c.t.Judge(claim, slices.Equal(ids, before), "the same in "+c.list.op.ID+" as before: "+strings.Join(before, ", "),
+		strings.Join(ids, ", "))
+}
+
+func (c *creation) uncounted(claim string) {
+	c.t.NotApplicable(claim, "the contract gives no way to count what "+c.op.ID+" creates")
+}
+
+// exist lists what there is of the case's own, sorted; nil where it cannot be counted.
+func (c *creation) exist() []string {
+	if !c.counted {
+		return nil
+	}
+	return slices.Sorted(slices.Values(c.list.count(c.t)))
 }
 
 // same reports whether an answer names the resource that another does.

@@ -72,11 +72,12 @@ func (c *creation) judgeSpelling(claim string, kinds []string) {
 
 // change is a payload of another meaning, with the claim that says it is one.
 type change struct {
-	base  int // of the creations that are changed
-	value any
-	at    tree.Pointer
-	kind  string
-	claim string
+	base   int // of the creations that are changed
+	value  any
+	at     tree.Pointer
+	kind   string // as the generator names it
+	manner string // of a text's change
+	claim  string
 }
 
 func runChange(_ context.Context, t *check.T, s check.Subject) {
@@ -106,29 +107,55 @@ func (c *creation) judgeChange(ch change) {
 	c.mustConflict(ch.claim, ch.value)
 }
 
-// choose takes as many changes as the effort allows: each way to change each place before any way
-// again, and of too many places those that lie evenly from one that the seed picks.
+// choose takes as many changes as the effort allows, from one on that the seed picks: each kind of
+// change once, then each place once, then any.
 func choose(t *check.T, pool []change) []change {
-	n := scaled(t, 6, 16, 80)
-	var first, rest []change
-	seen := map[string]bool{}
-	for _, ch := range pool {
-		if at := fmt.Sprint(ch.base, ch); !seen[at] {
-			seen[at] = true
-			first = append(first, ch)
-		} else {
-			rest = append(rest, ch)
+	n := min(len(pool), scaled(t, 6, 16, 80))
+	if n == 0 {
+		return nil
+	}
+	start := check.Draw(t, rapid.IntRange(0, len(pool)-1), "first change")
+	pool = slices.Concat(pool[start:], pool[:start])
+	var out []change
+	taken := map[int]bool{}
+	take := func(what func(change) string) {
+		seen := map[string]bool{}
+		for _, ch := range out {
+			seen[what(ch)] = true
+		}
+		for i, ch := range pool {
+			if w := what(ch); len(out) < n && !taken[i] && !seen[w] {
+				seen[w], taken[i] = true, true
+				out = append(out, ch)
+			}
 		}
 	}
-	if len(first) <= n {
-		return append(first, rest[:min(len(rest), n-len(first))]...)
-	}
-	start := check.Draw(t, rapid.IntRange(0, len(first)-1), "first change")
-	out := make([]change, n)
-	for i := range out {
-		out[i] = first[(start+i*len(first)/n)%len(first)]
+	take(func(ch change) string { return ch.kind + ch.manner })
+	take(func(ch change) string { return fmt.Sprint(ch.base, ch) })
+	for i, ch := range pool {
+		if len(out) < n && !taken[i] {
+			out = append(out, ch)
+		}
 	}
 	return out
+}
+
+// mannerOf tells changes of a text apart by what a careless comparison may overlook.
+func mannerOf(was, now any) string {
+	a, isText := was.(string)
+	b, stays := now.(string)
+	switch {
+	case !isText || !stays:
+		return ""
+	case strings.EqualFold(a, b):
+		return " case"
+	case strings.TrimSpace(a) == strings.TrimSpace(b):
+		return " space"
+	case strings.HasPrefix(b, a) || strings.HasPrefix(a, b):
+		return " length"
+	default:
+		return " character"
+	}
 }
 
 const maxChanges = 160
@@ -146,7 +173,9 @@ func (c *creation) changes() []change {
 	}
 	var out []change
 	for _, n := range near {
-		out = append(out, change{value: n.Value, at: n.Pointer, kind: n.Kind, claim: c.kindOf(n)})
+		was, _ := tree.Get(c.in.body, n.Pointer)
+		now, _ := tree.Get(n.Value, n.Pointer)
+		out = append(out, change{value: n.Value, at: n.Pointer, kind: n.Kind, manner: mannerOf(was, now), claim: c.kindOf(n)})
 	}
 	return append(out, c.spelledDefaults()...)
 }

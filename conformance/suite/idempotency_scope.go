@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"assay.kit/conformance/check"
@@ -135,6 +136,7 @@ func (c *creation) renameFree(suffix string) (ok bool) {
 func runPath(_ context.Context, t *check.T, s check.Subject) {
 	c := newCreation(t, s.Op, specimens(t, s.Op)[0])
 	first := c.open()
+	before := c.exist()
 	for _, sp := range spellings(c.in) {
 		done := jobSlotFor(t, c.op)
 		rq := c.in.request()
@@ -145,7 +147,7 @@ func runPath(_ context.Context, t *check.T, s check.Subject) {
 		t.Judge(sp.claim, !admitted(ex) || c.same(first, ex), c.replayOf(first)+", or a refusal, on "+sp.target, describe(ex))
 	}
 	if c.counted {
-		c.judgeCount("idempotency.path", 1)
+		c.judgeUnchanged("idempotency.path", before)
 	}
 	again := c.send(c.in)
 	t.Judge("idempotency.path", c.same(first, again), c.replayOf(first), describe(again))
@@ -164,7 +166,11 @@ func spellings(in intent) []spelling {
 	segments := strings.Split(path, "/")
 	last := len(segments) - 1
 	var out []spelling
-	add := func(claim, path string) { out = append(out, spelling{claim, path + query}) }
+	add := func(claim, path string) {
+		if sp := (spelling{claim, path + query}); !slices.Contains(out, sp) {
+			out = append(out, sp)
+		}
+	}
 	for i, seg := range segments {
 		if seg == "" {
 			continue

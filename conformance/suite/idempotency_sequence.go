@@ -115,6 +115,7 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 	}
 	id := createdID(c.op, first)
 	before, readable := c.readBack(id)
+	there := c.exist()
 	ex, judged := c.mustConflict("idempotency.conflict", other)
 	if !judged {
 		return
@@ -125,7 +126,7 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 		c.t.Judge("idempotency.conflict-silent", !mentions(ex, marker), "nothing of the first payload", describe(ex))
 	}
 	if c.counted {
-		c.judgeCount("idempotency.conflict-harmless", 1)
+		c.judgeUnchanged("idempotency.conflict-harmless", there)
 	}
 	if after, ok := c.readBack(id); ok && readable && admitted(before) {
 		d := c.difference(before, after)

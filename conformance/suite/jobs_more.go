@@ -157,6 +157,7 @@ func jobsHeld(t *check.T, s check.Subject, e example) {
 	m := machineOf(t.Contract(), s.Op)
 	in := prepared(t, s.Op, "primary", e)
 	t.Hook(target.HoldJob, nil)
+	defer t.Hook(target.ReleaseJob, nil) // however this ends: a job kept for ever would hold up others
 	j := begin(t, in)
 	for range 5 {
 		t.Pause(longestPause / 25)

@@ -9,10 +9,12 @@ import (
 )
 
 // Admission is the atomic step of a request in its parts: look the identity up, decide, carry out,
-// bind. Without a key only Apply is set.
+// bind. Without a key only Op, Request and Apply are set.
 type Admission struct {
 	Op       *spec.Operation
+	Request  *Request
 	Keyed    bool
+	Identity string                         // what the key is looked up and bound under
 	Lookup   func(Reader) (*Binding, error) // nil: unbound
 	Decide   func(*Binding) idem.Decision
 	Replay   func(Reader, Binding) (Answer, error)

@@ -183,8 +183,13 @@ func (c *Core) Find(r Reader, p Principal, kind, id string) (Resource, *Problem)
 	return res, nil
 }
 
+// hides reports whether a resource is hidden, itself or with the one whose access it follows.
 func (c *Core) hides(p Principal, res Resource) bool {
-	return c.rules.Hides(p, res, c.authority.has(bucketHidden, hiddenKey(p.Client, res.Kind, res.ID)))
+	hidden := c.authority.has(bucketHidden, hiddenKey(p.Client, res.Kind, res.ID))
+	if follows := c.model.known(res.Kind).follows; follows != "" && !hidden {
+		hidden = c.authority.has(bucketHidden, hiddenKey(p.Client, follows, res.Parent))
+	}
+	return c.rules.Hides(p, res, hidden)
 }
 
 // unknown has the same words for what never existed, what is foreign and what is hidden: any

@@ -273,7 +273,7 @@ func (a *authority) grants() []string {
 
 // longestRetention is how long events are kept for whoever may read them longest.
 func (a *authority) longestRetention() time.Duration {
-	longest := 7 * 24 * time.Hour
+	var longest time.Duration
 	for _, c := range a.names {
 		longest = max(longest, c.Principal.Limits.EventRetention)
 	}

@@ -231,7 +231,7 @@ func (c *Core) failed(op *spec.Operation, err error) *Problem {
 
 // admission prepares the atomic step of a request; Apply is set later.
 func (c *Core) admission(r *Request, key string) (Admission, *Problem) {
-	a := Admission{Op: r.Op, Keyed: key != ""}
+	a := Admission{Op: r.Op, Request: r, Keyed: key != ""}
 	if !a.Keyed {
 		return a, nil
 	}
@@ -244,6 +244,7 @@ func (c *Core) admission(r *Request, key string) (Admission, *Problem) {
 		Workspace: r.Principal.Workspace, Client: r.Principal.Client, Method: r.Op.Method,
 		Path: c.rules.NormalizePath(r.EscapedPath), Key: key,
 	})
+	a.Identity = identity
 	a.Lookup = func(rd Reader) (*Binding, error) {
 		b, err := rd.Binding(identity)
 		if errors.Is(err, ErrNotFound) {
@@ -267,6 +268,9 @@ func (c *Core) admission(r *Request, key string) (Admission, *Problem) {
 			ans.Header = with(ans.Header, t.Expires.Name, Timestamp(b.Expires))
 		}
 		b.Answer = ans
+		if !c.rules.Stores(ans.Status) {
+			return ans, nil
+		}
 		return ans, w.Bind(b)
 	}
 	return a, nil
@@ -340,20 +344,24 @@ func (c *Core) resolve(rd Reader, r *Request, ref spec.Ref) *Problem {
 	if ref.Free || c.model.kinds[ref.Resource] == nil {
 		return nil
 	}
-	var id string
+	var ids []string
 	switch ref.In {
 	case "path":
-		id = r.Path[ref.Name]
+		ids = []string{r.Path[ref.Name]}
 	case "query":
-		id = r.Query.Get(ref.Name)
+		ids = r.Query[ref.Name]
 	default:
-		id = stringAt(r.Value, ref.Pointer)
+		for _, f := range ref.Values(r.Value) {
+			id, _ := f.Value.(string)
+			ids = append(ids, id)
+		}
 	}
-	if id == "" {
-		return nil
+	for _, id := range ids {
+		if _, p := c.Find(rd, r.Principal, ref.Resource, id); p != nil {
+			return p
+		}
 	}
-	_, p := c.Find(rd, r.Principal, ref.Resource, id)
-	return p
+	return nil
 }
 
 func (c *Core) unknownTool(r *Request) bool {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ type kind struct {
 	shape   shape        // of a representation
 	read    *spec.Operation
 	list    *spec.Operation
+	follows string // type of the resource whose access it follows, which its Parent names; "" none
 }
 
 // toolInput is a body member whose schema is the input schema of the tool that another one names.
@@ -141,6 +143,9 @@ func (m *model) complete(name string, k *kind) {
 	}
 	if k.read != nil {
 		k.shape = answerShape(k.read, 200)
+		if k.read.Access != nil {
+			k.follows = k.read.Access.Follows
+		}
 	}
 	if k.shape.in == nil && k.list != nil {
 		k.shape = itemShape(k.list)
@@ -205,14 +210,19 @@ func (m *model) tool(domain string) *spec.Tool {
 	return nil
 }
 
-// parent is the collection scope of a list: its path parameters in order.
+// parentOf is the collection scope of a list: its path parameter; several are joined so that no two
+// scopes run together.
 func parentOf(op *spec.Operation, path map[string]string) string {
 	if op == nil {
 		return ""
 	}
+	names := pathParams(op.Path)
+	if len(names) == 1 {
+		return path[names[0]]
+	}
 	var vs []string
-	for _, name := range pathParams(op.Path) {
-		vs = append(vs, path[name])
+	for _, name := range names {
+		vs = append(vs, url.PathEscape(path[name]))
 	}
 	return strings.Join(vs, "/")
 }

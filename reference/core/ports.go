@@ -147,7 +147,7 @@ type Resource struct {
 	ID        string
 	Workspace string
 	Client    string
-	Parent    string // collection scope: path parameters of its list, joined with "/"; "" if none
+	Parent    string // the path parameter of its list, or the id of the resource whose access it follows; "" if none
 	Seq       int64  // order of commit
 	Created   time.Time
 	State     string // "" if it has no machine
@@ -223,10 +223,12 @@ type System interface {
 	// Find returns a resource that the principal may read, else the contract's not-found Problem:
 	// foreign and unknown are answered alike.
 	Find(r Reader, p Principal, kind, id string) (Resource, *Problem)
-	// Create inserts a resource in its initial state, records the event, and returns it stored.
+	// Create inserts a resource in its initial state, records the event, and returns it stored. It sets
+	// Created, and in the body the id, state and created_at where the schema of its kind has them.
 	Create(w Writer, p Principal, res Resource) (Resource, error)
 	// Step moves a resource along its contract's machine and records the event; a move that the
-	// machine does not have is a state_conflict Problem. change edits the body before it is stored.
+	// machine does not have is a state_conflict Problem. change edits the body before it is stored;
+	// res.Private, if not nil, is stored too. What else res holds is read anew.
 	Step(w Writer, res Resource, to string, change func(body map[string]any)) (Resource, *Problem)
 	// AdmitJob creates the job resource of an operation with the job trait and its Task, and returns the accepted answer.
 	AdmitJob(w Writer, r *Request, extra map[string]any, input any) (Answer, *Problem)

@@ -46,7 +46,7 @@ func (c *Core) publication(t Task, j *spec.Job, kind string, result Result) Publ
 			return false, fmt.Errorf("artifact: %w", err)
 		}
 		owner := Principal{Workspace: t.Workspace, Client: t.Client}
-		_, err = c.Create(w, owner, Resource{Kind: k.name, ID: id, Body: raw})
+		_, err = c.Create(w, owner, Resource{Kind: k.name, ID: id, Parent: t.Job, Body: raw})
 		return err == nil, err
 	}
 	p.Complete = func(w Writer) (bool, error) {

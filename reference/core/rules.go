@@ -79,6 +79,10 @@ type Rules struct {
 	Render func(t *spec.ErrorTrait, p *Problem, requestID string) (mediaType string, body []byte)
 }
 
+// Correct are the rules of a correct server, every function set: for whoever replaces one by a variant
+// of it.
+func Correct() Rules { return Rules{}.withDefaults() }
+
 // withDefaults puts the correct function wherever there is none.
 func (r Rules) withDefaults() Rules {
 	r = r.requestDefaults()

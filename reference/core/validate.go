@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"unicode/utf8"
 
 	"assay.kit/reference/core/limit"
 	"assay.kit/spec"
@@ -75,6 +76,9 @@ func pointerTo(name string) string { return string(tree.PointerTo(name)) }
 
 // validateText judges a parameter's text as the JSON value that its schema's type makes of it.
 func validateText(p *spec.Param, text string) []Violation {
+	if !utf8.ValidString(text) { // JSON could not show it: two such texts would look alike
+		return []Violation{{pointerTo(p.Name), "type", "must be UTF-8"}}
+	}
 	if p.Schema == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -68,6 +69,9 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			err = errors.Join(fmt.Errorf("sqlite: open %s: %w", abs, err), s.release())
 		}
 	}()
+	if err = private(abs); err != nil {
+		return nil, err
+	}
 	if s.write, err = sql.Open("sqlite", dsn(abs, "")); err != nil {
 		return nil, err
 	}
@@ -86,6 +90,16 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s.ended.Add(1)
 	go s.writer()
 	return s, nil
+}
+
+// private makes the file readable by its owner alone: it holds the keys of cursors. SQLite gives its
+// other files the same mode.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func dsn(path, extra string) string {
