@@ -78,7 +78,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
 	}
-	s.handler = rest.New(rest.Config{Contract: o.Contract, Domain: s.core, Rules: s.core.Rules(), Log: o.Log})
+	s.handler = dated(s.clock, rest.New(rest.Config{Contract: o.Contract, Domain: s.core, Rules: s.core.Rules(), Log: o.Log}))
 	for i := len(o.Wraps) - 1; i >= 0; i-- {
 		s.handler = o.Wraps[i](s.handler)
 	}

@@ -104,7 +104,7 @@ func runChange(_ context.Context, t *check.T, s check.Subject) {
 // judgeChange creates and sends the change under the same key.
 func (c *creation) judgeChange(ch change) {
 	c.open()
-	c.mustConflict(ch.claim, ch.value)
+	c.mustConflict(ch.claim, ch.value, fmt.Sprintf("a payload that differs (%s%s)", ch, ch.manner))
 }
 
 // choose takes as many changes as the effort allows, from one on that the seed picks: each kind of

@@ -86,11 +86,11 @@ func (c *creation) judgeExpiry(first wire.Exchange) {
 		c.t.NotApplicable(window, "the answer carries no Date, or the contract no retention, to compare with")
 		return
 	}
-	const slack = 2 * time.Second
-	latest := date.Add(keep)
-	earliest := latest.Add(-(first.Last - first.Sent)) // admission came before the answer's Date
-	c.t.Judge(window, !at.Before(earliest.Add(-slack)) && !at.After(latest.Add(slack)),
-		fmt.Sprintf("%s, which is Date plus %s", latest.UTC().Format(time.RFC3339), keep), s)
+	// Date may be of any moment between the request and the answer, and so may admission.
+	slack := 2*time.Second + first.Last - first.Sent
+	want := date.Add(keep)
+	c.t.Judge(window, at.Sub(want).Abs() <= slack,
+		fmt.Sprintf("%s, which is Date plus %s", want.UTC().Format(time.RFC3339), keep), s)
 }
 
 // otherPayload is a payload of another meaning that the target admits as well, nil if none is known.
@@ -116,7 +116,7 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 	id := createdID(c.op, first)
 	before, readable := c.readBack(id)
 	there := c.exist()
-	ex, judged := c.mustConflict("idempotency.conflict", other)
+	ex, judged := c.mustConflict("idempotency.conflict", other, "another payload")
 	if !judged {
 		return
 	}
@@ -140,13 +140,13 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 // mustConflict sends a payload that is not the key's own. A target may judge what a payload means
 // before it looks at its key, so a refusal of another kind counts only against a payload that is
 // admitted under a fresh key; judged is false where it is not.
-func (c *creation) mustConflict(claim string, body any) (ex wire.Exchange, judged bool) {
+func (c *creation) mustConflict(claim string, body any, what string) (ex wire.Exchange, judged bool) {
 	want := c.op.Idempotency.Conflict
 	ex = c.send(c.in.with(body))
 	if !refused(c.t, ex, want) && !admitted(ex) && !admitted(c.send(c.fresh(body))) {
 		return ex, false
 	}
-	c.t.Judge(claim, refused(c.t, ex, want), wanted(want), describe(ex))
+	c.t.Judge(claim, refused(c.t, ex, want), wanted(want)+" for "+what, describe(ex))
 	return ex, true
 }
 

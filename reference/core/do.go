@@ -256,7 +256,7 @@ func (c *Core) admission(r *Request, key string) (Admission, *Problem) {
 		if b == nil {
 			return c.rules.Decide(nil, fingerprint, r.Now)
 		}
-		return c.rules.Decide(&idem.Bound{Fingerprint: b.Fingerprint, Expires: b.Expires}, fingerprint, r.Now)
+		return c.rules.Decide(&idem.Bound{Identity: b.Identity, Fingerprint: b.Fingerprint, Expires: b.Expires}, fingerprint, r.Now)
 	}
 	a.Replay = func(rd Reader, b Binding) (Answer, error) { return c.rules.Replay(rd, r.Op, b) }
 	a.Conflict = func(b Binding) *Problem {

@@ -102,6 +102,7 @@ func (d Decision) String() string { return [...]string{"admit", "replay", "confl
 
 // Bound is what is kept of the first request of an identity.
 type Bound struct {
+	Identity    string
 	Fingerprint []byte
 	Expires     time.Time
 }
