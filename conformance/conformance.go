@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 
 func env(o Options, caller *target.REST, epoch time.Time) check.Env {
 	e := check.Env{Contract: o.Contract, Profile: o.Profile, Caller: caller, Passive: wire.Passive(), Hook: caller.RunHook,
-		Redact: caller.Redact, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
+		Redact: caller.Redact, Text: caller.Redactor().Text, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
 		Parallel: o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
 	if o.NoShrink {
 		e.Shrink = 0

@@ -127,8 +127,11 @@ const (
 	graceful      = 5 * time.Second
 )
 
-// Serve answers on a listener until ctx ends, then lets requests in hand finish for a few seconds.
-// It returns nil after a shutdown that ctx asked for.
+// ErrCrash, as the cause of the end of Serve's context, has every connection broken at once.
+var ErrCrash = errors.New("the server is to end as in a crash")
+
+// Serve answers on a listener until ctx ends, then lets requests in hand finish for a few seconds,
+// unless the cause is ErrCrash. It returns nil after a shutdown that ctx asked for.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -140,6 +143,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), ErrCrash) {
+		err := srv.Close()
+		<-ended
+		return err
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), graceful)
 	defer cancel()

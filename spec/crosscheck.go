@@ -97,6 +97,9 @@ func (l *loader) checkDocument() {
 		for _, name := range slices.Sorted(maps.Keys(d.Connection.Limits)) {
 			l.shown(l.docWhere("connection", "limits", name), "the limit "+name, connection, d.Connection.Limits[name])
 		}
+		for _, name := range slices.Sorted(maps.Keys(d.Connection.Context)) {
+			l.shown(l.docWhere("connection", "context", name), "the credential's "+name, connection, d.Connection.Context[name])
+		}
 	}
 	if d.MCP != nil && d.MCP.Endpoint != "" {
 		if connection == nil && d.Connection == nil {

@@ -47,6 +47,17 @@ func (o object) pointers(key string) []tree.Pointer {
 	return out
 }
 
+// pointersByName reads an object whose members are pointers; never nil.
+func (o object) pointersByName(key string) map[string]tree.Pointer {
+	out := map[string]tree.Pointer{}
+	if n := o.Get(key); n != nil {
+		for _, m := range n.Members {
+			out[m.Key] = tree.Pointer(m.Value.Text)
+		}
+	}
+	return out
+}
+
 func (o object) refusal(key string) Refusal {
 	r, _ := o.obj(key)
 	return Refusal{Status: r.num("status"), Code: r.Str("code")}
@@ -196,13 +207,7 @@ func docTraits(o object, defaults *tree.Node) DocTraits {
 		d.Error = &ErrorTrait{MediaType: e.Str("mediaType"), Code: e.pointer("code"), RequestID: e.pointer("requestId"), Violations: e.pointer("violations")}
 	}
 	if c, ok := o.obj("connection"); ok {
-		d.Connection = &Connection{Operation: c.Str("operation"), Limits: map[string]tree.Pointer{}}
-		limits, _ := c.obj("limits")
-		if limits.Node != nil {
-			for _, m := range limits.Members {
-				d.Connection.Limits[m.Key] = tree.Pointer(m.Value.Text)
-			}
-		}
+		d.Connection = &Connection{Operation: c.Str("operation"), Limits: c.pointersByName("limits"), Context: c.pointersByName("context")}
 	}
 	if o.Str("correlation") != "" {
 		e := o.expr("correlation")

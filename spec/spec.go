@@ -289,6 +289,7 @@ type ErrorTrait struct {
 type Connection struct {
 	Operation string
 	Limits    map[string]tree.Pointer // by limit name: requestsPerMinute, concurrentJobs, requestBytes, idempotencyRetention, cursorTtl, eventRetention
+	Context   map[string]tree.Pointer // by what it says of the credential: client, workspace, audience, expiry, scopes
 }
 
 // Backpressure says which statuses mean "later" and where the delay is.

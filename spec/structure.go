@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -15,7 +16,7 @@ import (
 // kin judges them, and every 3.1 schema, by other rules. Nothing of its model goes further.
 func (l *loader) structure(doc *tree.Node) {
 	err := judge(doc.JSON())
-	if err == nil {
+	if err == nil || l.misread(doc, err) {
 		return
 	}
 	var many openapi3.MultiError
@@ -28,6 +29,41 @@ func (l *loader) structure(doc *tree.Node) {
 			l.problem(refine(doc, doc.Nearest(p), e), "", "%s", message)
 		}
 	}
+}
+
+// misplaced is how kin-openapi says at the end of a text what it could not read, and where.
+var misplaced = regexp.MustCompile(`into (?:\*?openapi3\.)?(\S+)(?: field "([^"]*)")? in (/[^\s;]*)`)
+
+// misread reports values of another type than OpenAPI has at their place, each where it stands. The
+// library's own text names Go types, and a line of what it was given, which is not the user's file.
+func (l *loader) misread(doc *tree.Node, err error) bool {
+	found := misplaced.FindAllStringSubmatch(err.Error(), -1)
+	for _, m := range found {
+		p, bad := tree.ParsePointer(m[3])
+		if bad != nil {
+			return false
+		}
+		want := m[1]
+		switch {
+		case strings.HasPrefix(want, "map["):
+			want = "object"
+		case strings.HasPrefix(want, "[]"):
+			want = "array"
+		}
+		if m[2] != "" {
+			p = p.Append(m[2])
+		}
+		n := doc.Nearest(p)
+		l.problem(n, "", "this is %s %s, where OpenAPI has %s", article(n.Kind.String()), n.Kind, want)
+	}
+	return len(found) > 0
+}
+
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "aeiou") {
+		return "an"
+	}
+	return "a"
 }
 
 // judge loads and validates a document. A panic of the library on an absurd one is an error here.

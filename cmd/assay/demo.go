@@ -48,7 +48,7 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 		return fmt.Errorf("no place for the demo's files: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ref, err := startOwn(ctx, ct, f.store, filepath.Join(dir, "reference.db"))
+	ref, err := a.startOwn(ctx, ct, f, dir)
 	if err != nil {
 		return notJudged{err}
 	}
@@ -62,14 +62,19 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 	return a.show(ctx, rep, f.format)
 }
 
-// startOwn serves the reference for this process alone: free ports, and credentials nobody else knows.
-func startOwn(ctx context.Context, c *spec.Contract, store, db string) (*served, error) {
-	st, err := openStore(ctx, store, db)
+// startOwn serves the reference for this process alone: free ports, and credentials nobody else
+// knows. With a durable store it is a process of its own, which can be killed and started again.
+func (a *app) startOwn(ctx context.Context, c *spec.Contract, f demoFlags, dir string) (*served, error) {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
+	credentials := int64(binary.BigEndian.Uint64(b[:]) >> 1)
+	db := filepath.Join(dir, "reference.db")
+	if f.store == storeSQLite && canRestart {
+		return a.startProcess(ctx, serveFlags{contract: f.contract, store: f.store, db: db, credentials: credentials, profile: filepath.Join(dir, "profile.yaml")})
+	}
+	st, err := openStore(ctx, f.store, db)
 	if err != nil {
 		return nil, err
 	}
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
-	return start(ctx, serving{contract: c, store: st, credentials: int64(binary.BigEndian.Uint64(b[:]) >> 1),
-		addr: loopback, control: loopback})
+	return start(ctx, serving{contract: c, store: st, credentials: credentials, addr: loopback, control: loopback})
 }

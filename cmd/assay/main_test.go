@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if err := os.Setenv("ASSAY_TEST_MAIN", "1"); err != nil { // for the processes that the command starts
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -94,8 +97,8 @@ func TestBadInput(t *testing.T) {
 		{"unknown contract", append(check, "--contract", "seeer"), 2, []string{`no contract is called "seeer"`}},
 		{"no such folder", append(check, "--contract", dir+"/nowhere"), 2, []string{"cannot be read: no such file or directory"}},
 		{"a file for a folder", append(check, "--contract", unset), 2, []string{"is a file; give the folder"}},
-		{"broken OpenAPI", append(check, "--contract", broken), 2, []string{filepath.Join(broken, "openapi.yaml") + ":5"}},
-		{"no YAML", append(check, "--contract", noYAML), 2, []string{filepath.Join(noYAML, "openapi.yaml") + ":1"}},
+		{"broken OpenAPI", append(check, "--contract", broken), 2, []string{filepath.Join(broken, "openapi.yaml") + ":5 (/paths/~1a/get): this is a number"}},
+		{"no YAML", append(check, "--contract", noYAML), 2, []string{filepath.Join(noYAML, "openapi.yaml") + ":2: not YAML"}},
 		{"neither operations nor tools", append(check, "--contract", empty), 2, []string{"the contract has neither operations nor tools"}},
 		{"unknown requirement", append(check, "--only", "SEER-IDME-01"), 2, []string{`did you mean "SEER-IDEM-01"?`}},
 		{"unknown in skip", append(check, "--skip", "getConection"), 2, []string{`did you mean "getConnection"?`}},

@@ -14,7 +14,6 @@ import (
 	"assay.kit/conformance/matrix"
 	"assay.kit/conformance/report"
 	"assay.kit/conformance/target"
-	"assay.kit/reference/core"
 	"assay.kit/reference/mutant"
 	"assay.kit/reference/store/memory"
 	"assay.kit/spec"
@@ -142,14 +141,10 @@ func (a *app) matrix(ctx context.Context, f mutantFlags, rows []mutant.Mutant, p
 
 // broken serves one mutant on a store, a clock and ports of its own.
 func broken(c *spec.Contract, m mutant.Mutant) matrix.Target {
-	return matrix.Target{ID: m.ID, Breaks: m.Breaks, May: m.Claims(),
+	return matrix.Target{ID: m.ID, Breaks: m.Breaks, May: m.Claims(), Families: m.Families,
 		Start: func(ctx context.Context) (string, *target.Profile, func(), error) {
-			var rules core.Rules
-			if m.Replace != nil {
-				m.Replace(&rules)
-			}
-			s, err := start(ctx, serving{contract: c, store: memory.New(), credentials: 1, rules: rules, wrap: m.Wrap,
-				addr: loopback, control: loopback})
+			s, err := start(ctx, serving{contract: c, store: memory.New(), credentials: 1, replace: m.Replace, wrap: m.Wrap, behave: m.Behave,
+				addr: loopback, control: loopback, restarts: true})
 			if err != nil {
 				return "", nil, nil, err
 			}

@@ -41,7 +41,9 @@ func hooks() map[target.Capability]hook {
 	return map[target.Capability]hook{
 		target.AdvanceClock: {"advance", []string{"seconds"}},
 		target.RevokeGrant:  {"revoke_grant", nil},
+		target.RestoreGrant: {"restore_grant", nil},
 		target.RetireToken:  {"retire_token", nil},
+		target.RestoreToken: {"restore_token", nil},
 		target.HoldJob:      {"hold_job", nil},
 		target.ReleaseJob:   {"release_job", nil},
 		target.FailJob:      {"fail_job", nil},
@@ -62,12 +64,12 @@ func (h hook) body() any {
 	return body
 }
 
-// controlOf serves the control API of a reference.
-func controlOf(ref *reference.Server) (http.Handler, error) {
+// controlOf serves the control API of a reference; host may be nil.
+func controlOf(ref *reference.Server, host control.Host) (http.Handler, error) {
 	sys, clock := ref.Control()
 	movable, ok := clock.(control.Clock)
 	if !ok {
 		return nil, fmt.Errorf("the clock of this server cannot be moved")
 	}
-	return control.New(sys, movable), nil
+	return control.New(sys, movable, host), nil
 }

@@ -12,6 +12,9 @@ import (
 // canRestart says whether serve --restart-of works on this system.
 const canRestart = true
 
+// detach keeps a Ctrl-C for this process from the other.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
 // restart kills the server of a pid file (SIGKILL) and starts it again, detached, with the command
 // it was started with; it returns when the new one serves. What it prints goes to the file's .log.
 func restart(path string) error {
@@ -26,7 +29,7 @@ func restart(path string) error {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(r.Argv[0], r.Argv[1:]...) //nolint:noctx // it outlives this process on purpose
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.Dir, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C for the check is none for the server
+	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("the server does not start again: %w", err)
 	}

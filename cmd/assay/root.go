@@ -13,7 +13,7 @@ import (
 
 	"assay.kit/conformance"
 	"assay.kit/conformance/report"
-	"assay.kit/spec"
+	"assay.kit/spec/typo"
 )
 
 // Exit codes (README, "Exit codes").
@@ -146,7 +146,7 @@ func flagError(c *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			dashes = "-"
 		}
-		near := spec.Nearest(name, names)
+		near := typo.Nearest(name, names)
 		if near != "" {
 			near = fmt.Sprintf("; did you mean --%s?", near)
 		}
@@ -175,7 +175,7 @@ func reasonOf(bad *pflag.InvalidValueError) string {
 }
 
 func didYouMean(word string, names []string) string {
-	if n := spec.Nearest(word, names); n != "" {
+	if n := typo.Nearest(word, names); n != "" {
 		return fmt.Sprintf("; did you mean %q?", n)
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"assay.kit/conformance/target"
+	"assay.kit/mockserver/control"
 	"assay.kit/reference"
 	"assay.kit/reference/builtin"
 	"assay.kit/reference/core"
@@ -30,9 +31,11 @@ type serving struct {
 	credentials int64      // seed that they are derived from
 	addr        string
 	control     string // address of the control API; "" serves none
-	rules       core.Rules
+	replace     func(*core.Rules)
 	wrap        func(http.Handler) http.Handler
+	behave      func(map[string]core.Behaviour)
 	anywhere    bool // addresses other than loopback are allowed
+	restarts    bool // the control API may restart the server within this process
 }
 
 // served is a reference that runs in this process.
@@ -60,56 +63,49 @@ func openStore(ctx context.Context, kind, path string) (core.Store, error) {
 func start(ctx context.Context, s serving) (*served, error) {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
+	h := &host{serving: s, run: run}
 	stop := sync.OnceFunc(func() {
+		h.stop()
 		cancel()
 		running.Wait()
 		_ = s.store.Close()
 	})
 	out := &served{stop: stop}
-	if err := s.begin(ctx, run, &running, out); err != nil {
+	if err := s.begin(ctx, h, &running, out); err != nil {
 		stop()
 		return nil, err
 	}
 	return out, nil
 }
 
-// begin binds the ports, builds the server and starts its parts. ctx is of the start, run of the server.
-func (s serving) begin(ctx, run context.Context, running *sync.WaitGroup, out *served) error {
+// begin binds the ports, starts the first life and the control API beside it. ctx is of the start.
+func (s serving) begin(ctx context.Context, h *host, running *sync.WaitGroup, out *served) error {
 	api, err := s.listen(ctx, s.addr)
 	if err != nil {
 		return err
 	}
-	out.addr, out.baseURL = api.Addr().String(), urlOf(api)
-	ref, err := s.build(ctx, out.baseURL)
-	if err != nil {
-		return errors.Join(err, api.Close())
-	}
-	parts := map[string]func() error{
-		"the server":       func() error { return reference.Serve(run, api, ref.Handler()) },
-		"the jobs' runner": func() error { return ref.Run(run) },
+	failed := make(chan error, 1)
+	h.api, h.failed, h.baseURL = lasting{api}, failed, urlOf(api)
+	out.addr, out.baseURL, out.failed = api.Addr().String(), h.baseURL, failed
+	if err := h.begin(ctx); err != nil {
+		return err
 	}
 	if s.control != "" {
-		handler, err := controlOf(ref)
-		if err != nil {
-			return errors.Join(err, api.Close())
-		}
 		ctl, err := s.listen(ctx, s.control)
 		if err != nil {
-			return errors.Join(err, api.Close())
+			return err
 		}
 		out.control, out.controlURL = ctl.Addr().String(), urlOf(ctl)
-		parts["the control API"] = func() error { return reference.Serve(run, ctl, handler) }
-	}
-	failed := make(chan error, len(parts))
-	out.failed = failed
-	for name, part := range parts {
 		running.Go(func() {
-			if err := part(); err != nil {
-				failed <- fmt.Errorf("%s: %w", name, err)
+			if err := reference.Serve(h.run, ctl, h); err != nil {
+				tell(failed, fmt.Errorf("the control API: %w", err))
 			}
 		})
 	}
-	out.profile = profileOf(s.contract, ref.Credentials(), out.baseURL, out.controlURL)
+	out.profile = profileOf(s.contract, h.now.ref.Credentials(), out.baseURL, out.controlURL)
+	if s.restarts && out.controlURL != "" {
+		out.profile.Hooks[target.Restart] = target.Hook{HTTP: &target.HTTPHook{Method: http.MethodPost, URL: out.controlURL + control.Prefix + "restart"}}
+	}
 	return nil
 }
 
@@ -118,7 +114,10 @@ func (s serving) build(ctx context.Context, baseURL string) (*reference.Server, 
 	if err != nil {
 		return nil, err
 	}
-	o := reference.Options{Contract: s.contract, Store: s.store, Behaviours: system.Behaviours, Rules: s.rules,
+	if s.behave != nil {
+		s.behave(system.Behaviours)
+	}
+	o := reference.Options{Contract: s.contract, Store: s.store, Behaviours: system.Behaviours, Rules: s.rulesOf(),
 		Seed: s.credentials, Holdings: system.Holdings, Init: system.Seed}
 	if s.wrap != nil {
 		o.Wraps = []reference.Wrap{s.wrap}
@@ -128,7 +127,7 @@ func (s serving) build(ctx context.Context, baseURL string) (*reference.Server, 
 
 // listen binds an address. A reference has made-up credentials, so it is kept to this machine
 // unless the user says otherwise.
-func (s serving) listen(ctx context.Context, addr string) (net.Listener, error) {
+func (s serving) listen(ctx context.Context, addr string) (*net.TCPListener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("address %q is not HOST:PORT; port 0 takes a free one", addr)
@@ -140,7 +139,11 @@ func (s serving) listen(ctx context.Context, addr string) (net.Listener, error) 
 	if err != nil {
 		return nil, fmt.Errorf("address %s cannot be bound: %w", addr, bindReason(err))
 	}
-	return l, nil
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("address %s is no TCP address", addr), l.Close())
+	}
+	return tcp, nil
 }
 
 func bindReason(err error) error {

@@ -248,8 +248,8 @@ func TestInterrupted(t *testing.T) {
 // TestPassiveClaims: they are judged on every exchange, reported once a place, and fail no active check.
 func TestPassiveClaims(t *testing.T) {
 	env := testEnv(&answers{statuses: []int{500}})
-	env.Passive = []wire.Rule{{Claim: "wire.sound", Says: "No 500.", Look: func(_ *spec.Contract, ex wire.Exchange) ([]wire.Finding, bool) {
-		return []wire.Finding{{Expected: "none", Actual: fmt.Sprint(ex.Status())}}, true
+	env.Passive = []wire.Rule{{Claim: "wire.sound", Says: "No 500.", Look: func(v *wire.View) ([]wire.Finding, bool) {
+		return []wire.Finding{{Expected: "none", Actual: fmt.Sprint(v.Status())}}, true
 	}}}
 	cases, _, err := Plan(env.Contract, env.Profile, []Check{oneCheck(func(t *T) {
 		for range 3 {

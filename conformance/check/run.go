@@ -31,6 +31,7 @@ type Env struct {
 	Passive  []wire.Rule                                                       // looked at on every exchange
 	Hook     func(context.Context, target.Capability, map[string]string) error // nil: no hooks
 	Redact   func(wire.Exchange) wire.Exchange
+	Text     func(string) string // hides secrets in what a check says; nil: nothing is hidden
 	Curl     func(wire.Exchange) string
 	Epoch    time.Time // of the exchanges' times
 	Seed     uint64    // draws are a function of it; two runs with one seed draw the same
@@ -94,7 +95,10 @@ func Run(ctx context.Context, cases []Case, env Env, on func(Event)) []Outcome {
 	for _, i := range alone {
 		out[i] = r.one(ctx, cases[i])
 	}
-	return append(out, r.watch.outcomes(r)...)
+	for _, o := range r.watch.outcomes(r) {
+		out = append(out, r.hidden(o))
+	}
+	return out
 }
 
 func newRunner(env Env, total int, on func(Event)) *runner {
@@ -164,6 +168,7 @@ func (r *runner) one(ctx context.Context, cs Case) Outcome {
 			}
 		}
 	}
+	o = r.hidden(o)
 	r.tell(Event{Case: cs.ID, Finished: &o})
 	return o
 }

@@ -167,6 +167,21 @@ func (t *T) Hook(c target.Capability, args map[string]string) {
 	}
 }
 
+// undoTime bounds an action that takes an earlier one back.
+const undoTime = 30 * time.Second
+
+// Undo takes back what an earlier Hook did, also when the flow has ended or run out of time: what a
+// case took from the target must not stay taken from those that follow. Without such a hook in the
+// profile nothing happens; ok: it was carried out.
+func (t *T) Undo(c target.Capability, args map[string]string) (ok bool) {
+	if t.st.run.Hook == nil || !t.Profile().Has(c) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), undoTime)
+	defer cancel()
+	return t.st.run.Hook(ctx, c, args) == nil
+}
+
 // JobSlot waits for room to have one more job active; call done when it has ended.
 func (t *T) JobSlot() (done func()) {
 	if err := t.st.run.jobs.Acquire(t.ctx, 1); err != nil {

@@ -63,12 +63,13 @@ func (w *watcher) look(ex wire.Exchange) {
 	if ex.End != wire.EndComplete {
 		return
 	}
+	v := wire.NewView(w.contract, ex)
 	op := "other" // what the target was asked, not what a check that bends paths had in mind
-	if o := wire.DocumentedOperation(w.contract, ex); o != nil {
+	if o := v.Operation(); o != nil {
 		op = o.ID
 	}
 	for _, rule := range w.rules {
-		if findings, judged := rule.Look(w.contract, ex); judged {
+		if findings, judged := rule.Look(v); judged {
 			w.note(rule.Claim, op, ex, findings)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"assay.kit/conformance/target"
 	"assay.kit/conformance/wire"
 	"assay.kit/spec"
+	"assay.kit/spec/typo"
 )
 
 // Target is one server. Start brings it up and says where it is and how to use it; stop ends it and
@@ -25,7 +26,10 @@ type Target struct {
 	ID     string
 	Breaks []string // claims that it breaks; at least one must be found broken
 	May    []string // claims that may break along with them
-	Start  func(ctx context.Context) (baseURL string, p *target.Profile, stop func(), err error)
+	// Families of checks that show it although they judge none of its claims: a claim that every
+	// exchange is judged by (package wire) belongs to no family. Empty, and no other claim: all.
+	Families []string
+	Start    func(ctx context.Context) (baseURL string, p *target.Profile, stop func(), err error)
 }
 
 // Options of one matrix over one contract.
@@ -159,7 +163,7 @@ func firstCause(errs []error) error {
 
 // known refuses claims that nothing judges: a mutant that names one could never be killed by it.
 func known(o Options, targets []Target) error {
-	claims := map[string]bool{}
+	claims := map[string]bool{wire.RequestIDUnique: true} // which no rule on one exchange can judge
 	for _, r := range wire.Passive() {
 		claims[r.Claim] = true
 	}
@@ -174,7 +178,7 @@ func known(o Options, targets []Target) error {
 				continue
 			}
 			hint := ""
-			if n := spec.Nearest(id, slices.Sorted(maps.Keys(claims))); n != "" {
+			if n := typo.Nearest(id, slices.Sorted(maps.Keys(claims))); n != "" {
 				hint = fmt.Sprintf("; did you mean %q?", n)
 			}
 			return fmt.Errorf("mutant %s names the claim %q, which no check judges%s", t.ID, id, hint)
@@ -213,11 +217,14 @@ func (o Options) one(ctx context.Context, t Target, out *Result) error {
 	return nil
 }
 
-// affected returns the checks of every family that judges one of the target's claims. Passive claims
-// are judged on whatever is sent, so they add no family; a target with no other claim gets the whole
-// plan, since any exchange may show it.
+// affected returns the checks of every family that judges one of the target's claims, and of those
+// that it names. Passive claims are judged on whatever is sent, so they add no family; a target with
+// no other claim that names none gets the whole plan, since any exchange may show it.
 func (o Options) affected(t Target) []check.Check {
 	families := map[string]bool{}
+	for _, f := range t.Families {
+		families[f] = true
+	}
 	for i := range o.Checks {
 		for _, cl := range o.Checks[i].Claims {
 			if slices.Contains(t.Breaks, cl.ID) || slices.Contains(t.May, cl.ID) {

@@ -78,7 +78,7 @@ func (p *printer) paint(v Verdict, s string) string {
 func (p *printer) dim(s string) string { return p.sgr("2", s) }
 
 func (p *printer) sgr(code, s string) string {
-	if !p.Color || s == "" {
+	if !p.Color || strings.TrimSpace(s) == "" {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
@@ -88,7 +88,7 @@ func (p *printer) sgr(code, s string) string {
 func (p *printer) table(r *Report) {
 	var rows []Requirement
 	verdicts, ids := 0, 0
-	for _, q := range r.Requirements {
+	for _, q := range grouped(r.Requirements) {
 		if len(q.Claims) == 0 {
 			continue
 		}
@@ -109,6 +109,19 @@ func (p *printer) table(r *Report) {
 	if len(rows) > 0 {
 		p.line("")
 	}
+}
+
+// grouped puts the rows of one group together, where the catalog has its first one.
+func grouped(rows []Requirement) []Requirement {
+	place := map[string]int{}
+	for i, q := range rows {
+		if _, ok := place[groupOf(q.ID)]; !ok {
+			place[groupOf(q.ID)] = i
+		}
+	}
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(a, b Requirement) int { return place[groupOf(a.ID)] - place[groupOf(b.ID)] })
+	return out
 }
 
 // groupOf is the id without its last part: SEER-IDEM of SEER-IDEM-03.
@@ -134,7 +147,7 @@ func asideOf(q Requirement) string {
 // unjudged lists the requirements that nothing judged, a paragraph for each reason.
 func (p *printer) unjudged(r *Report) {
 	groups := map[string][]string{}
-	for _, q := range r.Requirements {
+	for _, q := range grouped(r.Requirements) {
 		if len(q.Claims) > 0 {
 			continue
 		}
@@ -243,6 +256,15 @@ func (p *printer) summary(r *Report) string {
 		}
 	}
 	parts := []string{head + ": " + cmp.Or(strings.Join(counts, ", "), "no requirements")}
+	hints := 0 // broken claims that no requirement counts
+	for _, f := range r.Findings {
+		if len(f.Requirements) == 0 {
+			hints++
+		}
+	}
+	if hints > 0 {
+		parts = append(parts, plural(hints, "%d finding without a requirement", "%d findings without a requirement"))
+	}
 	parts = append(parts, plural(len(r.Cases), "%d case", "%d cases"), plural(r.Summary.Requests, "%d request", "%d requests"),
 		fmt.Sprintf("%.1f s", r.Seconds), fmt.Sprintf("seed %d", r.Seed))
 	return strings.Join(parts, " · ")

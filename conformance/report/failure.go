@@ -60,7 +60,7 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	p.exchanges(f.Exchanges)
 	if n := len(f.Curl); n > 0 {
 		// One piece, not wrapped, so that it can be copied.
-		p.line("  %s%s", pad("curl", margin-2), cleanLines(f.Curl[n-1]))
+		p.line("  %s%s", p.dim(pad(fmt.Sprintf("curl of %d", n), margin-2)), cleanLines(f.Curl[n-1]))
 	}
 	seen := "seen once"
 	if f.Reproduced {

@@ -22,7 +22,7 @@ func TestJSONIsStable(t *testing.T) {
 	if err := d.Decode(&back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Schema != "assay.report/1" || back.Verdict != Violations || len(back.Requirements) != 8 {
+	if back.Schema != "assay.report/1" || back.Verdict != Violations || len(back.Requirements) != 9 {
 		t.Errorf("read back: schema %q, verdict %q, %d requirements", back.Schema, back.Verdict, len(back.Requirements))
 	}
 }

@@ -23,6 +23,8 @@ func sample() *Report {
 		{ID: "NOTES-AUTH-03", Role: spec.RoleServer, Origin: spec.Stated, Source: "notes §1", Statement: "Tokens expire."},
 		{ID: "NOTES-WALK-01", Role: spec.RoleServer, Origin: spec.Stated, Source: "notes §3", Statement: "A walk ends.",
 			Claims: []spec.ClaimRef{{ID: "collections.end", Origin: spec.Stated}}},
+		{ID: "NOTES-IDEM-04", Role: spec.RoleServer, Origin: spec.Stated, Source: "notes §2", Statement: "A key lives for a day.",
+			Claims: []spec.ClaimRef{{ID: "idempotency.replay", Origin: spec.Stated}}},
 		{ID: "NOTES-CLI-01", Role: spec.RoleClient, Origin: spec.Stated, Source: "notes §4", Statement: "A client waits."},
 	}}
 	ex := func(seq int, status int, role string, lane int) wire.Exchange {

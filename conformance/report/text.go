@@ -89,7 +89,7 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// wrap breaks a text at blanks into lines of at most n cells; a longer word keeps its own line.
+// wrap breaks a text at blanks into lines of at most n cells; a longer word is broken too.
 func wrap(s string, n int) []string {
 	var lines []string
 	line, used := "", 0
@@ -101,9 +101,27 @@ func wrap(s string, n int) []string {
 		if line != "" {
 			line, used = line+" ", used+1
 		}
+		for columns(w) > n {
+			head := prefix(w, n)
+			if head == w { // one character, wider than the line
+				break
+			}
+			lines, w = append(lines, head), w[len(head):]
+		}
 		line, used = line+w, used+columns(w)
 	}
 	return append(lines, line)
+}
+
+// prefix is as much of a text as fits into n cells, at least one character.
+func prefix(s string, n int) string {
+	used := 0
+	for i, r := range s {
+		if used += cells(r); used > n && i > 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }

@@ -88,6 +88,7 @@ func collections() []check.Check {
 				{ID: "collections.filter-match", Says: "Every item of a filtered walk meets the filter.", For: isFiltered(false)},
 				{ID: "collections.filter-complete", Says: "A filtered walk returns every item that meets the filter.", For: isFiltered(false)},
 				{ID: "collections.filter-unchanged", Says: "Under a filter on a member that may change, items that did not change are in the walk exactly if they meet it.", For: isFiltered(true)},
+				{ID: "collections.once", Says: "A walk returns no item twice."},
 			},
 			Select: func(c *spec.Contract) []check.Subject { return only(selectFed(c), anyFilter) },
 			Cost:   check.Cost{Requests: 400, Jobs: 1},

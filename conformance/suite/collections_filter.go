@@ -33,7 +33,7 @@ func collectionsFilters(_ context.Context, t *check.T, s check.Subject) {
 			filterEqual(t, f, fl, views)
 		}
 	}
-	for _, claim := range []string{"collections.filter-match", "collections.filter-complete", "collections.filter-unchanged"} {
+	for _, claim := range []string{"collections.filter-match", "collections.filter-complete", "collections.filter-unchanged", "collections.once"} {
 		t.NotApplicable(claim, "no item of the case shows a member that the collection is filtered by")
 	}
 }
@@ -90,12 +90,16 @@ func judgeMatch(t *check.T, tr trail, fl spec.Filter, value string) {
 func judgeMembers(t *check.T, claim string, tr trail, in, out []string, filter string) {
 	w := tr.walk(tr.list.op.Collection)
 	w.Present, w.Foreign = in, out
-	var bad []string
+	var bad, twice []string
 	for _, p := range w.Judge() {
-		if p.Kind == oracle.Missing || p.Kind == oracle.Leaked || p.Kind == oracle.Duplicate {
+		switch p.Kind {
+		case oracle.Missing, oracle.Leaked:
 			bad = append(bad, p.String())
+		case oracle.Duplicate:
+			twice = append(twice, p.String())
 		}
 	}
+	t.Judge("collections.once", len(twice) == 0, expectation(oracle.Duplicate), listed(twice)+" ("+tr.shape()+")")
 	t.Judge(claim, len(bad) == 0, fmt.Sprintf("%d items of the case under %s, and %d not", len(in), filter, len(out)), listed(bad)+" ("+tr.shape()+")")
 }
 

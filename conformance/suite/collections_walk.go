@@ -223,7 +223,7 @@ func collectionsWalk(_ context.Context, t *check.T, s check.Subject) {
 		}
 	}
 	if isFedAndSized(s) {
-		mixed := walked(t, f, nil, func(i int) int { return 1 + i%3 })
+		mixed := f.list.follow(t, nil, func(i int) int { return 1 + i%3 }, f.enough(), nil)
 		if got, missed := mixed.ids(), missing(f.ids(), mixed.ids()); mixed.why == "" && (f.exclusive || mixed.over) {
 			t.Judge("collections.limit-change", len(missed) == 0 && len(unique(got)) == len(got),
 				"each of "+fmt.Sprint(len(f.items))+" items once, in pages of 1, 2, 3, 1, …", fmt.Sprintf("missing %v (%s)", missed, mixed.shape()))

@@ -35,8 +35,8 @@ func (c *creation) judgeLost(cut target.Cut) {
 	c.follow(c.in.role, found)
 	for range 2 {
 		again := c.t.Call(c.in.role, c.in.request())
-		c.t.Judge(claim, c.same(found, again), c.replayOf(found), describe(again))
-		if e := c.expiry(found); e != "" {
+		same := c.t.Judge(claim, c.same(found, again), c.replayOf(found), describe(again))
+		if e := c.expiry(found); same && e != "" {
 			now := c.expiry(again)
 			c.t.Judge("idempotency.recovery-expires", sameInstant(e, now), e, now)
 		}

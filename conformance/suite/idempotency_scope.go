@@ -136,21 +136,30 @@ func (c *creation) renameFree(suffix string) (ok bool) {
 func runPath(_ context.Context, t *check.T, s check.Subject) {
 	c := newCreation(t, s.Op, specimens(t, s.Op)[0])
 	first := c.open()
-	before := c.exist()
-	for _, sp := range spellings(c.in) {
-		done := jobSlotFor(t, c.op)
-		rq := c.in.request()
-		rq.Target = sp.target
-		ex := t.Call(c.in.role, rq)
-		c.follow(c.in.role, ex)
-		done()
-		t.Judge(sp.claim, !admitted(ex) || c.same(first, ex), c.replayOf(first)+", or a refusal, on "+sp.target, describe(ex))
-	}
-	if c.counted {
-		c.judgeUnchanged("idempotency.path", before)
+	for _, claim := range []string{"idempotency.path", "idempotency.path-dots"} {
+		before := c.exist()
+		for _, sp := range spellings(c.in) {
+			if sp.claim == claim {
+				c.judgeSpelledPath(first, sp)
+			}
+		}
+		if c.counted {
+			c.judgeUnchanged(claim, before)
+		}
 	}
 	again := c.send(c.in)
 	t.Judge("idempotency.path", c.same(first, again), c.replayOf(first), describe(again))
+}
+
+// judgeSpelledPath repeats a creation on another spelling of its path.
+func (c *creation) judgeSpelledPath(first wire.Exchange, sp spelling) {
+	done := jobSlotFor(c.t, c.op)
+	defer done()
+	rq := c.in.request()
+	rq.Target = sp.target
+	ex := c.t.Call(c.in.role, rq)
+	c.follow(c.in.role, ex)
+	c.t.Judge(sp.claim, !admitted(ex) || c.same(first, ex), c.replayOf(first)+", or a refusal, on "+sp.target, describe(ex))
 }
 
 type spelling struct{ claim, target string }

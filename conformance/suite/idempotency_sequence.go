@@ -17,7 +17,7 @@ import (
 
 func runSequential(_ context.Context, t *check.T, s check.Subject) {
 	all := specimens(t, s.Op)
-	for _, sm := range kinds(all) {
+	for i, sm := range kinds(all) {
 		t.Attempt(func(t *check.T) {
 			c := newCreation(t, s.Op, sm)
 			first, marker := c.openMarked()
@@ -25,7 +25,25 @@ func runSequential(_ context.Context, t *check.T, s check.Subject) {
 			c.judgeReplays(first)
 			c.judgeConflict(first, c.otherPayload(all), marker)
 			c.judgeMoved(first)
+			if i == 0 {
+				c.judgeLate(first)
+			}
 		})
+	}
+}
+
+// judgeLate repeats the creation when a second has passed: before that, an expiry in whole seconds
+// looks constant though every replay moves it.
+func (c *creation) judgeLate(first wire.Exchange) {
+	e := c.expiry(first)
+	if e == "" {
+		return
+	}
+	if left := 1100*time.Millisecond - (c.t.Now() - first.Sent); left > 0 {
+		c.t.Pause(left)
+	}
+	if again := c.send(c.in); c.same(first, again) && c.expiry(again) != "" {
+		c.t.Judge("idempotency.expires-constant", sameInstant(e, c.expiry(again)), e, c.expiry(again))
 	}
 }
 
@@ -143,11 +161,20 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 func (c *creation) mustConflict(claim string, body any, what string) (ex wire.Exchange, judged bool) {
 	want := c.op.Idempotency.Conflict
 	ex = c.send(c.in.with(body))
-	if !refused(c.t, ex, want) && !admitted(ex) && !admitted(c.send(c.fresh(body))) {
+	if !refused(c.t, ex, want) && !admitted(ex) && !c.admittedElsewhere(body) {
 		return ex, false
 	}
 	c.t.Judge(claim, refused(c.t, ex, want), wanted(want)+" for "+what, describe(ex))
 	return ex, true
+}
+
+// admittedElsewhere sends a payload under a fresh key, where it is not counted among the case's own.
+func (c *creation) admittedElsewhere(body any) bool {
+	if !c.counted {
+		return admitted(c.send(c.fresh(body)))
+	}
+	own := newCreation(c.t, c.op, c.specimen)
+	return admitted(own.send(own.in.with(own.adopt(body))))
 }
 
 // mentions reports whether an answer holds a text, in its body or its header.

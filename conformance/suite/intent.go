@@ -130,7 +130,7 @@ func buildIntent(t *check.T, op *spec.Operation, role string, made map[string]st
 		t.Inconclusive("%s needs a chain of more than %d resources", op.ID, maxDepth)
 	}
 	in := intent{op: op, role: role, path: map[string]string{}, query: url.Values{}, made: made}
-	if mv := op.Moves; mv != nil {
+	if op.Moves != nil {
 		bring(t, op, role, made, depth)
 	}
 	for _, p := range op.Params {
@@ -302,32 +302,46 @@ func make1(t *check.T, op *spec.Operation, role string, made map[string]string, 
 
 // bring makes the resource that an operation moves, and walks it to a state from which it may.
 func bring(t *check.T, op *spec.Operation, role string, made map[string]string, depth int) {
-	mv := op.Moves
-	m := t.Contract().Machine(mv.Resource)
-	if m == nil || made[mv.Resource] != "" {
+	m := t.Contract().Machine(op.Moves.Resource)
+	if m == nil || made[m.Resource] != "" {
 		return
 	}
-	var create *spec.Operation
-	for _, o := range t.Contract().Ops {
-		if o.Creates != nil && o.Creates.Resource == mv.Resource {
-			create = o
-			break
-		}
-	}
+	bringTo(t, m, op.Moves.From, role, made, depth)
+}
+
+// bringTo makes a resource that has a machine, and walks it to one of some states. It returns the
+// answer of the creation.
+func bringTo(t *check.T, m *spec.States, want []string, role string, made map[string]string, depth int) wire.Exchange {
+	create := creationOf(t.Contract(), m.Resource)
 	if create == nil {
-		t.Inconclusive("no operation makes the %s that %s moves", mv.Resource, op.ID)
+		t.Inconclusive("no operation makes a %s", m.Resource)
 	}
-	made[mv.Resource] = make1(t, create, role, made, depth)
-	for _, step := range pathTo(t.Contract(), m, mv.From) {
-		in := buildIntent(t, step, role, made, depth+1)
-		ex := t.Call(role, in.request())
+	in := buildIntent(t, create, role, made, depth+1)
+	first := t.Call(role, in.request())
+	made[m.Resource] = createdID(create, first)
+	if made[m.Resource] == "" {
+		t.Inconclusive("%s, needed to make a %s, answered %s", create.ID, m.Resource, describe(first))
+	}
+	for _, step := range pathTo(t.Contract(), m, want) {
+		ex := t.Call(role, buildIntent(t, step, role, made, depth+1).request())
 		if ex.Status() >= 300 {
-			t.Inconclusive("%s, needed before %s, answered %s", step.ID, op.ID, describe(ex))
+			t.Inconclusive("%s, needed before %s is %s, answered %s", step.ID, m.Resource, strings.Join(want, " or "), describe(ex))
 		}
 		if step.Creates != nil {
 			made[step.Creates.Resource] = createdID(step, ex)
 		}
 	}
+	return first
+}
+
+// creationOf is the first operation that creates a resource type, nil if none does.
+func creationOf(c *spec.Contract, resource string) *spec.Operation {
+	for _, op := range c.Ops {
+		if op.Creates != nil && op.Creates.Resource == resource {
+			return op
+		}
+	}
+	return nil
 }
 
 // pathTo is the shortest list of operations that move a fresh resource into one of the states.

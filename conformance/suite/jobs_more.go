@@ -200,7 +200,7 @@ func jobsMany(t *check.T, s check.Subject, e example) {
 		all = append(all, j)
 		if end.state == s.Op.Job.Success && s.Op.Job.Result != "" {
 			id := member(end.ex, s.Op.Job.Result)
-			t.Judge("jobs.distinct", results[id] == "", "a result of its own for job "+j.id, "result "+id+" is job "+results[id]+"'s too")
+			t.Judge("jobs.distinct", id == "" || results[id] == "", "a result of its own for job "+j.id, "result "+id+" is job "+results[id]+"'s too")
 			results[id] = j.id
 		}
 	})

@@ -23,6 +23,11 @@ func All(c *spec.Contract) []check.Check {
 		idempotency(),
 		collections(),
 		jobs(),
+		machines(),
+		resources(),
+		numbers(),
+		connection(),
+		access(),
 		own,
 	)
 }

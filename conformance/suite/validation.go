@@ -10,6 +10,7 @@ import (
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/gen"
+	"assay.kit/conformance/wire"
 	"assay.kit/spec"
 	"assay.kit/spec/schema"
 	"assay.kit/spec/tree"
@@ -76,18 +77,26 @@ func validationBody(_ context.Context, t *check.T, s check.Subject) {
 	in, list, counted := isolated(t, op, "primary")
 	done := jobSlotFor(t, op)
 	defer done()
-	if ex := t.Call("primary", in.request()); !admitted(ex) {
+	valid := in
+	if op.Moves != nil { // the valid body uses up what it moves, and then every other is refused
+		valid = newIntent(t, op, "primary")
+	}
+	if ex := t.Call("primary", valid.request()); !admitted(ex) {
 		t.Inconclusive("the valid body was answered %s, so a refusal of a broken one would prove nothing", describe(ex))
 	}
+	taken := 1
 	for i, example := range op.Body.Examples {
 		base := in.body
 		if i > 0 {
 			base = resolveBody(t, op, clone(example.Value), "primary", in.made, 0)
+			if own, ok := tree.Get(in.body, isolation(list)); ok && isolation(list) != "" {
+				put(base, isolation(list), own)
+			}
 		}
 		for _, place := range sample(t, gen.Keywords(op.Body.Schema, base, options(t))) {
 			broken, can := gen.BreakAt(op.Body.Schema, base, place, options(t))
-			if can {
-				judgeBroken(t, in.with(broken.Value).keyed(t.Key()), broken)
+			if can && admitted(judgeBroken(t, in.with(broken.Value).keyed(t.Key()), broken)) {
+				taken++
 			}
 		}
 	}
@@ -95,9 +104,23 @@ func validationBody(_ context.Context, t *check.T, s check.Subject) {
 	case op.Moves != nil || !counted:
 		t.NotApplicable("validation.nothing-admitted", "the contract gives no way to count what "+op.ID+" creates")
 	default:
-		n := len(list.count(t))
-		t.Judge("validation.nothing-admitted", n == 1, "1 resource: the valid request's", strconv.Itoa(n))
+		judgeLeft(t, "validation.nothing-admitted", list, taken)
 	}
+}
+
+// isolation is the member of a creation's body that tells the case's items from others', "" if none does.
+func isolation(l listing) tree.Pointer {
+	if l.op == nil || l.op.Collection.Isolate == nil {
+		return ""
+	}
+	return l.op.Collection.Isolate.Member
+}
+
+// judgeLeft counts what exists: no more than was admitted. It may be less, if what was admitted against
+// the contract has lost what it is told by.
+func judgeLeft(t *check.T, claim string, list listing, admitted int) {
+	n := len(list.count(t))
+	t.Judge(claim, n <= admitted, fmt.Sprintf("no more than the %d that were admitted", admitted), strconv.Itoa(n))
 }
 
 // sample keeps all places, or at quick effort every third.
@@ -112,7 +135,7 @@ func sample(t *check.T, places []gen.Place) []gen.Place {
 	return some
 }
 
-func judgeBroken(t *check.T, in intent, broken gen.Broken) {
+func judgeBroken(t *check.T, in intent, broken gen.Broken) wire.Exchange {
 	ex := t.Call("primary", in.request())
 	claim := "validation.keywords"
 	if broken.Keyword == "additionalProperties" || broken.Keyword == "unevaluatedProperties" {
@@ -120,7 +143,7 @@ func judgeBroken(t *check.T, in intent, broken gen.Broken) {
 	}
 	what := fmt.Sprintf("a body that breaks %s at %s", broken.Keyword, orRoot(broken.Pointer))
 	if !t.Judge(claim, rejected(ex) && ex.Status() != 401 && ex.Status() != 403, "a 4xx for "+what, describe(ex)) {
-		return
+		return ex
 	}
 	if r, ok := t.Contract().Doc.Codes["invalid_request"]; ok {
 		t.Judge("validation.code", refused(t, ex, r), wanted(r)+" for "+what, describe(ex))
@@ -128,6 +151,7 @@ func judgeBroken(t *check.T, in intent, broken gen.Broken) {
 		t.NotApplicable("validation.code", "the contract pins no code for it")
 	}
 	judgePointer(t, ex.Body(), broken)
+	return ex
 }
 
 // judgePointer looks for the broken member among the violations that the refusal lists.

@@ -26,7 +26,9 @@ const (
 	Restart      Capability = "restart"
 	AdvanceClock Capability = "advance_clock"
 	RevokeGrant  Capability = "revoke_grant"
+	RestoreGrant Capability = "restore_grant"
 	RetireToken  Capability = "retire_token"
+	RestoreToken Capability = "restore_token"
 	HoldJob      Capability = "hold_job"
 	ReleaseJob   Capability = "release_job"
 	FailJob      Capability = "fail_job"
@@ -79,7 +81,9 @@ func rows() []capability {
 		{Restart, hookKind, "an abrupt stop and start of the server on the same address and data"},
 		{AdvanceClock, hookKind, "moving the server's clock forward by {seconds}"},
 		{RevokeGrant, hookKind, "revoking a grant of a credential"},
+		{RestoreGrant, hookKind, "giving back every grant that was revoked"},
 		{RetireToken, hookKind, "retiring the old credential of a rotation"},
+		{RestoreToken, hookKind, "accepting the old credential of a rotation again"},
 		{HoldJob, hookKind, "keeping the next job from running until it is released"},
 		{ReleaseJob, hookKind, "letting every job run that was kept"},
 		{FailJob, hookKind, "making the next job fail"},

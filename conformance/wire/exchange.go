@@ -21,7 +21,7 @@ type Request struct {
 	Method    string  `json:"method"`
 	Target    string  `json:"target"`
 	Fields    []Field `json:"fields,omitempty"`
-	Body      []byte  `json:"body,omitempty"` // nil: no body; empty: Content-Length: 0
+	Body      Bytes   `json:"body,omitempty"` // nil: no body; empty: Content-Length: 0
 }
 
 // Head is the status line and header of an answer.
@@ -34,7 +34,7 @@ type Head struct {
 // Event is a piece of the answer's body. A plain body is one event; an SSE frame is one each.
 type Event struct {
 	At   time.Duration `json:"at"` // since the run began, monotonic
-	Data []byte        `json:"data"`
+	Data Bytes         `json:"data"`
 }
 
 // End says how the exchange ended.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"strings"
 
 	"assay.kit/spec"
@@ -12,8 +13,8 @@ type Rule struct {
 	Claim string
 	Says  string // the promise, in one sentence
 	// Look judges one exchange. judged is false if it says nothing about the claim: another status,
-	// no such trait, no whole answer. Safe for concurrent use.
-	Look func(c *spec.Contract, ex Exchange) (findings []Finding, judged bool)
+	// no such trait, no whole answer.
+	Look func(*View) (findings []Finding, judged bool)
 }
 
 // Finding is one broken passive claim.
@@ -26,20 +27,17 @@ type Finding struct {
 	Actual    string `json:"actual"`
 }
 
-// Passive returns the rules, in the order in which they are reported. Rules of one call share what
-// they decode.
+// Passive returns the rules, in the order in which they are reported.
 func Passive() []Rule {
-	d := &decoder{}
-	rule := func(claim, says string, look func(*view) verdict) Rule {
-		return Rule{Claim: claim, Says: says, Look: func(c *spec.Contract, ex Exchange) ([]Finding, bool) {
-			if ex.End != EndComplete {
+	rule := func(claim, says string, look func(*View) verdict) Rule {
+		return Rule{Claim: claim, Says: says, Look: func(v *View) ([]Finding, bool) {
+			if v.End != EndComplete {
 				return nil, false
 			}
-			v := d.view(c, ex)
 			result := look(v)
 			for i := range result.findings {
 				f := &result.findings[i]
-				f.Claim, f.Operation, f.Status = claim, v.opID(), ex.Head.Status
+				f.Claim, f.Operation, f.Status = claim, v.opID(), v.Head.Status
 			}
 			return result.findings, result.judged
 		}}
@@ -117,8 +115,8 @@ func DocumentedOperation(c *spec.Contract, ex Exchange) *spec.Operation {
 	return op
 }
 
-// view is an exchange with what the rules need to know of it, worked out once.
-type view struct {
+// View is an exchange with what rules need to know of it, worked out once. It belongs to one goroutine.
+type View struct {
 	Exchange
 	c      *spec.Contract
 	op     *spec.Operation // nil: outside the contract
@@ -126,9 +124,22 @@ type view struct {
 	body   []byte
 	value  any   // decoded body, if it is JSON
 	err    error // why it is not
+	placed []placed
+	walked bool
 }
 
-func (v *view) opID() string {
+// NewView prepares an exchange for the rules.
+func NewView(c *spec.Contract, ex Exchange) *View {
+	v := &View{Exchange: ex, c: c, op: DocumentedOperation(c, ex), body: ex.Body()}
+	v.answer = answerOf(v.op, ex.Head.Status)
+	v.value, v.err = decodeBody(v.body)
+	return v
+}
+
+// Operation is what the exchange's method and path lead to, nil outside the contract.
+func (v *View) Operation() *spec.Operation { return v.op }
+
+func (v *View) opID() string {
 	if v.op == nil {
 		return ""
 	}
@@ -137,13 +148,13 @@ func (v *view) opID() string {
 
 // isError reports whether the answer is a refusal that the contract's error form covers: of one of
 // its operations, or the absence of one. Others are answered by whatever stands in front.
-func (v *view) isError() bool {
+func (v *View) isError() bool {
 	s := v.Head.Status
 	return s >= 400 && v.c.Doc.Error != nil && v.Req.Method != "HEAD" && (v.op != nil || s == 404 || s == 405)
 }
 
 // isBroken reports a 5xx that wire.server-error has to say everything about.
-func (v *view) isBroken() bool { return v.Head.Status >= 500 && v.Head.Status != 503 }
+func (v *View) isBroken() bool { return v.Head.Status >= 500 && v.Head.Status != 503 }
 
 func answerOf(op *spec.Operation, status int) *spec.Answer {
 	if op == nil {
@@ -162,6 +173,8 @@ func correlationHeader(c *spec.Contract) (string, bool) {
 	}
 	return e.Name, true
 }
+
+var errEmpty = errors.New("the body is empty")
 
 func decodeBody(body []byte) (any, error) {
 	if len(body) == 0 {

@@ -239,7 +239,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(row.claim+"/"+row.name, func(t *testing.T) {
 			rule := ruleOf(t, row.claim)
-			findings, judged := rule.Look(c, row.ex)
+			findings, judged := rule.Look(NewView(c, row.ex))
 			got := map[bool]string{true: pass, false: silent}[judged]
 			if len(findings) > 0 {
 				got = fail
@@ -281,7 +281,7 @@ func TestGoodExchangesBreakNothing(t *testing.T) {
 		said(post, 201, jsonHead, `{"id": "ab"}`),
 	} {
 		for _, r := range Passive() {
-			if fs, _ := r.Look(c, ex); len(fs) > 0 {
+			if fs, _ := r.Look(NewView(c, ex)); len(fs) > 0 {
 				t.Errorf("%s %s %d: %+v", r.Claim, ex.Req.Method, ex.Head.Status, fs)
 			}
 		}
@@ -294,7 +294,7 @@ func TestIncompleteAnswersAreJudgedByNothing(t *testing.T) {
 		ex := said(get, 500, "", `{"half`)
 		ex.End = end
 		for _, r := range Passive() {
-			if fs, judged := r.Look(c, ex); judged || len(fs) > 0 {
+			if fs, judged := r.Look(NewView(c, ex)); judged || len(fs) > 0 {
 				t.Errorf("%s judges %s", r.Claim, end)
 			}
 		}
@@ -309,7 +309,7 @@ func TestRulesDoNotMixExchanges(t *testing.T) {
 		ex := said(get, status, jsonHead, "")
 		ex.Events = []Event{{Data: body}}
 		for _, r := range rules {
-			if fs, _ := r.Look(c, ex); r.Claim == "wire.status" && (len(fs) > 0) != want {
+			if fs, _ := r.Look(NewView(c, ex)); r.Claim == "wire.status" && (len(fs) > 0) != want {
 				t.Errorf("%d: %v", status, fs)
 			}
 		}
@@ -370,4 +370,28 @@ func FuzzParseRetryAfter(f *testing.F) {
 			t.Errorf("%q is %v", s, d)
 		}
 	})
+}
+
+func TestImplied(t *testing.T) {
+	constant := func(s string) map[string]any { return map[string]any{"const": s} }
+	rule := func(condition map[string]any) map[string]any { return map[string]any{"if": condition, "then": "then"} }
+	kind := map[string]any{"properties": map[string]any{"kind": constant("a")}}
+	for name, c := range map[string]struct {
+		rule  map[string]any
+		value any
+		want  bool
+	}{
+		"met":                {rule(kind), map[string]any{"kind": "a", "x": 1}, true},
+		"another text":       {rule(kind), map[string]any{"kind": "b"}, false},
+		"absent":             {rule(kind), map[string]any{}, false},
+		"no object":          {rule(kind), "a", false},
+		"asks for more":      {rule(map[string]any{"properties": kind["properties"], "minProperties": 1}), map[string]any{"kind": "a"}, false},
+		"asks for no text":   {rule(map[string]any{"properties": map[string]any{"kind": map[string]any{"type": "string"}}}), map[string]any{"kind": "a"}, false},
+		"without a then":     {map[string]any{"if": kind}, map[string]any{"kind": "a"}, false},
+		"without conditions": {rule(map[string]any{}), map[string]any{"kind": "a"}, false},
+	} {
+		if then, ok := implied(c.rule, c.value); ok != c.want || ok && then != any("then") {
+			t.Errorf("%s: %v %v", name, then, ok)
+		}
+	}
 }

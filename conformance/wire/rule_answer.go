@@ -16,7 +16,7 @@ import (
 
 // serverError: 503 is an answer that a contract can promise; every other 5xx is a defect. 501 to a
 // method that HTTP does not know is right (RFC 9110 §15.6.2).
-func serverError(v *view) verdict {
+func serverError(v *View) verdict {
 	switch s := v.Head.Status; {
 	case s == 0:
 		return silent()
@@ -49,7 +49,7 @@ func errorCode(e *spec.ErrorTrait) tree.Pointer { return e.Code }
 func errorRequestID(e *spec.ErrorTrait) tree.Pointer { return e.RequestID }
 
 // text reads a string of an error body, "" if there is none.
-func (v *view) text(e *spec.ErrorTrait, where func(*spec.ErrorTrait) tree.Pointer) string {
+func (v *View) text(e *spec.ErrorTrait, where func(*spec.ErrorTrait) tree.Pointer) string {
 	if e == nil || v.err != nil {
 		return ""
 	}
@@ -60,7 +60,7 @@ func (v *view) text(e *spec.ErrorTrait, where func(*spec.ErrorTrait) tree.Pointe
 
 // documentedStatus leaves out 5xx, which serverError judges, and what HTTP itself answers before an
 // operation is known (RFC 9110 §15.5).
-func documentedStatus(v *view) verdict {
+func documentedStatus(v *View) verdict {
 	s := v.Head.Status
 	if v.op == nil || s >= 500 || slices.Contains([]int{408, 411, 414, 417, 421, 426, 431}, s) {
 		return silent()
@@ -76,7 +76,7 @@ func documentedStatus(v *view) verdict {
 	return bad("one of "+strings.Join(known, ", "), fmt.Sprint(s))
 }
 
-func keepsSchema(v *view) verdict {
+func keepsSchema(v *View) verdict {
 	if v.answer == nil || v.answer.Schema == nil || v.Req.Method == "HEAD" || v.isBroken() {
 		return silent()
 	}
@@ -96,7 +96,7 @@ func keepsSchema(v *view) verdict {
 	return out
 }
 
-func mediaType(v *view) verdict {
+func mediaType(v *View) verdict {
 	if len(v.body) == 0 || v.isBroken() {
 		return silent()
 	}
@@ -124,13 +124,13 @@ func mediaType(v *view) verdict {
 	return good()
 }
 
-func (v *view) isJSON() bool {
+func (v *View) isJSON() bool {
 	got, _, _ := mime.ParseMediaType(v.Header("Content-Type"))
 	return got == "application/json" || strings.HasSuffix(got, "+json")
 }
 
 // validUTF8 also refuses a byte order mark (RFC 8259 §8.1).
-func validUTF8(v *view) verdict {
+func validUTF8(v *View) verdict {
 	text := v.isJSON() || strings.HasPrefix(strings.ToLower(v.Header("Content-Type")), "text/")
 	switch {
 	case len(v.body) == 0 || !text:
@@ -143,7 +143,7 @@ func validUTF8(v *view) verdict {
 	return good()
 }
 
-func strictJSON(v *view) verdict {
+func strictJSON(v *View) verdict {
 	documented := v.answer != nil && strings.HasSuffix(strings.ToLower(v.answer.MediaType), "json")
 	if len(v.body) == 0 || !v.isJSON() && !documented || !utf8.Valid(v.body) || v.isBroken() {
 		return silent()
@@ -154,7 +154,7 @@ func strictJSON(v *view) verdict {
 	return bad("one JSON value without duplicate members", v.err.Error())
 }
 
-func requestID(v *view) verdict {
+func requestID(v *View) verdict {
 	name, ok := correlationHeader(v.c)
 	if !ok || v.op == nil {
 		return silent()
@@ -174,7 +174,7 @@ func requestID(v *view) verdict {
 }
 
 // errorShape holds a refusal to RFC 9457 §3.1 if the contract's errors are problem documents.
-func errorShape(v *view) verdict {
+func errorShape(v *View) verdict {
 	if !v.isError() || v.isBroken() {
 		return silent()
 	}

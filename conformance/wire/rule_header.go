@@ -29,7 +29,7 @@ func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {
 	return max(0, at.Sub(now)), true
 }
 
-func retryAfter(v *view) verdict {
+func retryAfter(v *View) verdict {
 	name, required := "Retry-After", false
 	if b := v.c.Doc.Backpressure; b != nil {
 		required = slices.Contains(b.Statuses, v.Head.Status)
@@ -53,7 +53,7 @@ func retryAfter(v *view) verdict {
 }
 
 // challenge: every 401 carries one (RFC 9110 §15.5.2), of the scheme that the credential is (RFC 6750 §3).
-func challenge(v *view) verdict {
+func challenge(v *View) verdict {
 	if v.Head.Status != 401 {
 		return silent()
 	}
@@ -82,7 +82,7 @@ func hasScheme(value, scheme string) bool {
 }
 
 // allow: a 405 lists the methods of the path (RFC 9110 §15.5.6).
-func allow(v *view) verdict {
+func allow(v *View) verdict {
 	if v.Head.Status != 405 {
 		return silent()
 	}

@@ -16,20 +16,34 @@ import (
 	"assay.kit/spec/tree"
 )
 
-// members walks the body beside its schema and lets judge look at every value that has one.
-func (v *view) members(judge func(raw map[string]any, value any, at tree.Pointer, out *verdict)) verdict {
+// placed is a value with one schema object that surely applies to it.
+type placed struct {
+	raw   map[string]any
+	value any
+	at    tree.Pointer
+}
+
+// members lets judge look at every value of the body that has a schema. The walk is the costly
+// part, so the rules that need it share one.
+func (v *View) members(judge func(raw map[string]any, value any, at tree.Pointer, out *verdict)) verdict {
 	if v.err != nil || v.answer == nil || v.answer.Schema == nil || v.isBroken() {
 		return silent()
 	}
+	if !v.walked {
+		v.walked = true
+		walk(v.answer.Schema, v.answer.Schema.Raw(), v.value, "", 0, func(raw map[string]any, value any, at tree.Pointer) {
+			v.placed = append(v.placed, placed{raw, value, at})
+		})
+	}
 	var out verdict
-	walk(v.answer.Schema, v.answer.Schema.Raw(), v.value, "", 0, func(raw map[string]any, value any, at tree.Pointer) {
-		judge(raw, value, at, &out)
-	})
+	for _, p := range v.placed {
+		judge(p.raw, p.value, p.at, &out)
+	}
 	return out
 }
 
 // dateTime: RFC 3339 §5.6; a local time without an offset names no moment.
-func dateTime(v *view) verdict {
+func dateTime(v *View) verdict {
 	return v.members(func(raw map[string]any, value any, at tree.Pointer, out *verdict) {
 		s, ok := value.(string)
 		if raw["format"] != "date-time" || !ok {
@@ -54,7 +68,7 @@ func leapSecond(s string) bool {
 
 var integerText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
-func money(v *view) verdict {
+func money(v *View) verdict {
 	return v.members(func(raw map[string]any, value any, at tree.Pointer, out *verdict) {
 		m := spec.PropertyTraitsOf(raw).Money
 		if _, object := value.(map[string]any); m == nil || !object {
@@ -81,7 +95,7 @@ func sub(object any, name string) any {
 }
 
 // finite: JSON has no NaN, so servers smuggle it in as text, null or a number that no double holds.
-func finite(v *view) verdict {
+func finite(v *View) verdict {
 	return v.members(func(raw map[string]any, value any, at tree.Pointer, out *verdict) {
 		if spec.PropertyTraitsOf(raw).Unit == "" {
 			return
@@ -125,6 +139,9 @@ func walk(s *schema.Schema, raw, value any, at tree.Pointer, depth int, visit vi
 			walk(s, only, value, at, depth+1, visit)
 		}
 	}
+	if then, ok := implied(m, value); ok {
+		walk(s, then, value, at, depth+1, visit)
+	}
 	switch value := value.(type) {
 	case map[string]any:
 		walkObject(s, m, value, at, depth, visit)
@@ -159,6 +176,25 @@ func walkObject(s *schema.Schema, m map[string]any, value map[string]any, at tre
 			walk(s, m["additionalProperties"], item, place, depth+1, visit)
 		}
 	}
+}
+
+// implied is the "then" of a condition that a value surely meets: one that asks for nothing but the
+// texts of some members.
+func implied(m map[string]any, value any) (then any, ok bool) {
+	condition, _ := m["if"].(map[string]any)
+	properties, _ := condition["properties"].(map[string]any)
+	object, _ := value.(map[string]any)
+	if len(condition) != 1 || len(properties) == 0 {
+		return nil, false
+	}
+	for name, sub := range properties {
+		sm, _ := sub.(map[string]any)
+		if want, text := sm["const"].(string); !text || len(sm) != 1 || object[name] != any(want) {
+			return nil, false
+		}
+	}
+	then, ok = m["then"]
+	return then, ok
 }
 
 func list(v any) []any {

@@ -84,14 +84,25 @@ type action struct {
 	run  func(context.Context, command) (map[string]any, error)
 }
 
+// Host is whoever runs the system, for what is done to it as a whole.
+type Host interface {
+	// Restart ends the system as a crash would and starts it again on the same address and data.
+	Restart(ctx context.Context) error
+}
+
 // New returns the handler of all commands: POST /_assay/NAME with a JSON object or no body, and
 // GET /_assay/ready. The answer is {"now": contract time} and what the command made, or {"error"}
-// with 400, 404 for a name that the system does not have, or 500.
-func New(sys System, clock Clock) http.Handler {
+// with 400, 404 for a name that the system does not have, or 500. host may be nil: then there is no
+// restart.
+func New(sys System, clock Clock, host Host) http.Handler {
 	mux := http.NewServeMux()
 	h := &handler{clock: clock}
 	mux.HandleFunc("GET "+Prefix+"ready", func(w http.ResponseWriter, _ *http.Request) { h.answer(w, nil) })
-	for _, a := range actions(sys, clock) {
+	all := actions(sys, clock)
+	if host != nil {
+		all = append(all, action{"restart", func(ctx context.Context, _ command) (map[string]any, error) { return nil, host.Restart(ctx) }})
+	}
+	for _, a := range all {
 		mux.Handle("POST "+Prefix+a.name, h.command(a))
 	}
 	return local(mux)

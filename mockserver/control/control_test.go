@@ -53,6 +53,7 @@ func (r *recorder) Advance(_ context.Context, d time.Duration) error {
 }
 func (r *recorder) Freeze(context.Context) error { return r.did("freeze") }
 func (r *recorder) Resume(context.Context) error { return r.did("resume") }
+func (r *recorder) Restart(context.Context) error { return r.did("restart") }
 
 func send(r *recorder, method, name, body string, header ...string) (int, map[string]any) {
 	req := httptest.NewRequest(method, control.Prefix+name, strings.NewReader(body))
@@ -60,7 +61,7 @@ func send(r *recorder, method, name, body string, header ...string) (int, map[st
 		req.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	control.New(r, r).ServeHTTP(w, req)
+	control.New(r, r, r).ServeHTTP(w, req)
 	var got map[string]any
 	_ = json.Unmarshal(w.Body.Bytes(), &got) // the mux's own refusals are no JSON
 	return w.Code, got
@@ -72,6 +73,7 @@ func TestCommands(t *testing.T) {
 		{"advance", `{"seconds": "60"}`, "advance 1m0s"},
 		{"freeze", ``, "freeze"},
 		{"resume", `{}`, "resume"},
+		{"restart", ``, "restart"},
 		{"revoke_grant", `{"grant":"g"}`, "grant g false"},
 		{"restore_grant", `{}`, "grant  true"},
 		{"retire_token", ``, "retired rotated_old true"},

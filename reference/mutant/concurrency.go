@@ -3,6 +3,7 @@ package mutant
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -96,11 +97,10 @@ func races() []Mutant {
 	}
 }
 
-// settle is what is done when an operation has been carried out: a says how to look up and to bind.
+// settle is what is done when an operation has been carried out. Its error undoes that, its problem does not.
 type settle func(w core.Writer, a core.Admission, ans core.Answer) (core.Answer, *core.Problem, error)
 
-// unlocked looks the key up in one step and carries out in another. A settle that refuses undoes
-// the second step, but for firstBound.
+// unlocked looks the key up in one step and carries out in another.
 func unlocked(ctx context.Context, s core.Store, a core.Admission, end settle) (core.Answer, *core.Problem, error) {
 	if !a.Keyed {
 		return core.Admit(ctx, s, a)
@@ -117,11 +117,15 @@ func unlocked(ctx context.Context, s core.Store, a core.Admission, end settle) (
 	}
 	time.Sleep(thinking)
 	err = s.Update(ctx, func(w core.Writer) (err error) {
-		if ans, p = a.Apply(w); p == nil {
-			ans, p, err = end(w, a, ans)
+		if ans, p = a.Apply(w); p != nil {
+			return p
 		}
+		ans, p, err = end(w, a, ans)
 		return err
 	})
+	if errors.As(err, &p) {
+		return core.Answer{}, p, nil
+	}
 	return ans, p, err
 }
 
@@ -153,8 +157,8 @@ func failing(w core.Writer, a core.Admission, ans core.Answer) (core.Answer, *co
 	if err != nil {
 		return ans, nil, err
 	}
-	if b != nil {
-		return ans, &core.Problem{Kind: core.Internal, Status: http.StatusInternalServerError, Code: "BROKEN", Title: "Internal Server Error"}, nil
+	if a.Decide(b) != idem.Admit {
+		return ans, nil, &core.Problem{Kind: core.Internal, Status: http.StatusInternalServerError, Code: "BROKEN", Title: "Internal Server Error"}
 	}
 	ans, err = a.Bind(w, ans)
 	return ans, nil, err
@@ -175,7 +179,7 @@ func lost() []Mutant {
 	return []Mutant{
 		{
 			ID: "lost-record-after-delivery", Does: "Keeps the key's record only when its answer was delivered.", Contract: "seer",
-			Breaks: []string{"idempotency.recovery-once"},
+			Breaks: []string{"idempotency.recovery-once", "idempotency.recovery"},
 			Wrap: func(next http.Handler) http.Handler {
 				var all sync.Map // caller, path and key -> *attempts
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

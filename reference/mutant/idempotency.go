@@ -218,6 +218,15 @@ func replaying() []Mutant {
 			}),
 		},
 		{
+			ID: "idempotency-expires-recomputed", Does: "Computes the expiry anew for each answer, to the microsecond.", Contract: "notes",
+			Breaks: []string{"idempotency.expires-constant", "idempotency.recovery-expires"},
+			Wrap: edit(func(_ *http.Request, a *answer) {
+				if at, err := time.Parse(time.RFC3339, a.header.Get("Request-Key-Expires")); err == nil {
+					a.header.Set("Request-Key-Expires", core.Timestamp(at.Add(time.Duration(time.Now().Nanosecond())-time.Second)))
+				}
+			}),
+		},
+		{
 			ID: "idempotency-expires-short", Does: "Keeps keys for an hour, whatever the connection says.", Contract: "seer",
 			Breaks: []string{"idempotency.expires-window"},
 			Replace: func(r *core.Rules) {

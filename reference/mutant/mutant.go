@@ -10,16 +10,21 @@ import (
 	"assay.kit/reference/core"
 )
 
-// Mutant is one broken server: the reference with one rule replaced, or one transport wrapped.
+// Mutant is one broken server: the reference with one rule replaced, one transport wrapped, or one
+// operation that does something else.
 type Mutant struct {
 	ID       string   // family-what, e.g. idempotency-ignores-body; stable
 	Does     string   // what it does wrong, one sentence
 	Contract string   // built-in contract that it serves
 	Breaks   []string // claims that it breaks; at least one must be found broken
 	May      []May    // claims that may break along with them
-	// Exactly one of the two is set.
+	// Families of checks that show it, where its claims are of no family because every exchange is
+	// judged by them. Empty, and no other claim: the whole suite looks for it.
+	Families []string
+	// Exactly one of the three is set.
 	Replace func(*core.Rules)
 	Wrap    func(http.Handler) http.Handler
+	Behave  func(map[string]core.Behaviour) // changes what operations do, in place
 }
 
 // May is a claim that may be found broken too, and why that is no fault of the suite.
@@ -36,5 +41,5 @@ func (m Mutant) Claims() []string {
 
 // All returns every mutant, family by family. Adding one is adding a row to its family's table.
 func All() []Mutant {
-	return slices.Concat[[]Mutant]()
+	return slices.Concat(transport(), validation(), idempotency(), payload(), concurrency(), collections(), jobs(), seer())
 }

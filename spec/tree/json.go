@@ -33,21 +33,6 @@ func ParseJSON(file string, data []byte) (*Node, error) {
 	return n, nil
 }
 
-// DecodeJSON reads like ParseJSON, but into generic Go values with json.Number and without
-// positions, for bodies.
-func DecodeJSON(data []byte) (any, error) {
-	r := newReader("JSON", data)
-	var v any
-	err := r.document(func() (err error) {
-		v, err = r.value(1)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
 // reader gives the tokens of one document with their places.
 type reader struct {
 	file  string

@@ -18,8 +18,13 @@ import (
 	"assay.kit/spec/tree"
 )
 
-// Checks returns the checks that are Seer's own.
+// Checks returns the checks that are Seer's own, family by family.
 func Checks() []check.Check {
+	return slices.Concat(documents(), tools(), bars(), agents(), actions(), calculations())
+}
+
+// documents judges what the documents' examples show.
+func documents() []check.Check {
 	return []check.Check{
 		{
 			ID:     "seer.bars",

@@ -1,0 +1,509 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/target"
+	"assay.kit/conformance/wire"
+	"assay.kit/spec"
+	"assay.kit/spec/tree"
+)
+
+const stranger2 = string(target.SecondWorkspace)
+
+// selectNaming gives the operations that name a resource which somebody owns.
+func selectNaming(c *spec.Contract) []check.Subject {
+	return only(subjects(c.Ops), func(s check.Subject) bool { return len(ownedRefs(c, s.Op)) > 0 })
+}
+
+// ownedRefs are the references of an operation to types that the contract makes or lists, as far as
+// the caller does not choose their ids.
+func ownedRefs(c *spec.Contract, op *spec.Operation) []spec.Ref {
+	var out []spec.Ref
+	for _, ref := range op.Refs {
+		if ref.Free || ref.In == "query" || strings.Contains(string(ref.Pointer), "*") || !ownable(c, ref.Resource) {
+			continue
+		}
+		out = append(out, ref)
+	}
+	return out
+}
+
+// ownable reports whether a type of resource is made, or read under an access rule.
+func ownable(c *spec.Contract, resource string) bool {
+	if read := readerOf(c, resource); read != nil && read.Access != nil {
+		return true
+	}
+	return slices.ContainsFunc(c.Ops, func(op *spec.Operation) bool { return op.Creates != nil && op.Creates.Resource == resource })
+}
+
+// foreignAnswer is how the contract answers for a resource of another workspace.
+func foreignAnswer(c *spec.Contract, op *spec.Operation) spec.Refusal {
+	kind, status := "not_found", http.StatusNotFound
+	if op.Access != nil && op.Access.Foreign == "forbidden" {
+		kind, status = "forbidden", http.StatusForbidden
+	}
+	if r, ok := c.Doc.Codes[kind]; ok {
+		return r
+	}
+	return spec.Refusal{Status: status}
+}
+
+func hidesForeign(s check.Subject) bool {
+	return s.Op.Access == nil || s.Op.Access.Foreign != "forbidden"
+}
+
+func runForeign(_ context.Context, t *check.T, s check.Subject) {
+	mine := buildIntent(t, s.Op, primary, ownedBy(t, s.Op), 0)
+	if s.Op.Method == http.MethodGet {
+		if ex := t.Call(primary, mine.request()); !admitted(ex) {
+			t.Inconclusive("its own workspace was answered %s, so a refusal to another would prove nothing", describe(ex))
+		}
+	}
+	judgeAlive(t, stranger2)
+	tried := 0
+	for _, ref := range ownedRefs(t.Contract(), s.Op) {
+		if judgeForeignRef(t, s, mine, ref) {
+			tried++
+		}
+	}
+	if tried == 0 {
+		t.NoneApply("what it names is shared by the workspaces, or cannot be made")
+	}
+	if tried > 0 && hasEffect(s) && pathRef(s.Op) != nil {
+		(&door{op: s.Op, in: mine}).judgeUnmoved(t, "access.foreign-harmless")
+	} else {
+		t.NotApplicable("access.foreign-harmless", "it makes something new, and was refused")
+	}
+}
+
+// ownedBy makes a resource for each reference where that takes no job, so that it is surely nobody
+// else's, and finds a result where a job makes it.
+func ownedBy(t *check.T, op *spec.Operation) map[string]string {
+	made := existing(t, op, primary)
+	if op.Moves != nil {
+		return made // what it moves is made on the way
+	}
+	for _, ref := range ownedRefs(t.Contract(), op) {
+		maker := makerOf(t.Contract(), ref.Resource)
+		if made[ref.Resource] == "" && maker != nil && !t.Profile().IsAbsent(maker.ID) && maker.Effect != spec.EffectFinancial {
+			made[ref.Resource] = make1(t, maker, primary, map[string]string{}, 0)
+		}
+	}
+	return made
+}
+
+// judgeForeignRef names the resource of one reference as another workspace; ok is false where that
+// says nothing.
+func judgeForeignRef(t *check.T, s check.Subject, mine intent, ref spec.Ref) (ok bool) {
+	var id string
+	var naming func(id string) intent
+	if ref.In == "path" {
+		id = mine.path[ref.Name]
+		naming = func(id string) intent { return mine.as(stranger2).renamed(ref.Name, id) }
+	} else {
+		v, there := tree.Get(mine.body, ref.Pointer)
+		if !there || text(v) == "" {
+			return false
+		}
+		id = text(v)
+		theirs := buildIntent(t, s.Op, stranger2, map[string]string{}, 0)
+		naming = func(id string) intent {
+			body := clone(theirs.body)
+			set(body, ref.Pointer, id)
+			return theirs.with(body)
+		}
+	}
+	if sharedID(t, ref.Resource, id) {
+		return false
+	}
+	send := func(id string) wire.Exchange {
+		in := naming(id)
+		if s.Op.Idempotency != nil {
+			in = in.keyed(t.Key())
+		}
+		free := jobSlotFor(t, s.Op)
+		defer free()
+		ex := t.Call(stranger2, in.request())
+		if job := s.Op.Job; job != nil && ex.Status() == job.Accepted {
+			awaited(t, in, jobID(s.Op, ex)) // it should not have been admitted
+		}
+		return ex
+	}
+	what := fmt.Sprintf("for %s %s of another workspace", ref.Resource, id)
+	never := []string{unlike(id, 3), unlike(id, 11)}
+	foreign, unknown := [2]wire.Exchange{}, [2]wire.Exchange{}
+	for i := range 2 { // in turn, so that what only changes with time is no difference
+		foreign[i], unknown[i] = send(id), send(never[i])
+	}
+	want := foreignAnswer(t.Contract(), s.Op)
+	if s.Op.Collection != nil && s.Op.Access == nil && admitted(unknown[0]) {
+		return false // a collection that is empty for a parent that never was; access.foreign-list judges it
+	}
+	t.Judge("access.foreign", refused(t, foreign[0], want), wanted(want)+" "+what, describe(foreign[0]))
+	if hidesForeign(s) {
+		diff := tellsApart(t, foreign, unknown, append([]string{id}, never...))
+		t.Judge("access.oracle", diff == "", "the answer that an id gets which never was: "+describe(unknown[0]), diff)
+	}
+	return true
+}
+
+// sharedID reports whether another workspace is itself shown a thing that we did not make: a manifest
+// or a default that all have.
+func sharedID(t *check.T, resource, id string) bool {
+	if makerOf(t.Contract(), resource) != nil {
+		return false
+	}
+	for _, op := range t.Contract().Ops {
+		if op.Collection == nil || op.Collection.Resource != resource || strings.Contains(op.Path, "{") || t.Profile().IsAbsent(op.ID) {
+			continue
+		}
+		l := listing{op: op, role: stranger2, query: newIntent(t, op, stranger2).query}
+		for _, p := range l.sized(maxSize(op)).follow(t, nil, constant(maxSize(op)), 10, nil).pages {
+			if slices.Contains(p.ids, id) {
+				return !madeByCallers(t.Contract(), resource)
+			}
+		}
+	}
+	return false
+}
+
+// madeByCallers reports whether things of a type come of a creation or its job: they are somebody's.
+func madeByCallers(c *spec.Contract, resource string) bool {
+	return slices.ContainsFunc(c.Ops, func(op *spec.Operation) bool {
+		return op.Creates != nil && op.Creates.Resource == resource ||
+			op.Job != nil && op.Job.Artifact != "" && c.Op(op.Job.Artifact) != nil && pathRef(c.Op(op.Job.Artifact)) != nil &&
+				pathRef(c.Op(op.Job.Artifact)).Resource == resource
+	})
+}
+
+func maxSize(op *spec.Operation) int {
+	if op.Collection.Limit == nil {
+		return 0
+	}
+	return op.Collection.Limit.Max
+}
+
+// unlike is an id of the same form that names nothing: its last characters are others of their kind.
+func unlike(id string, by int) string {
+	const digits, few = "0123456789", 10
+	b := []byte(id)
+	changed := 0
+	for i := len(b) - 1; i >= 0 && changed < few; i-- {
+		switch c := b[i]; {
+		case c >= '0' && c <= '9':
+			b[i] = digits[(int(c-'0')+by)%len(digits)]
+		case c >= 'a' && c <= 'f': // hexadecimal stays hexadecimal
+			b[i] = 'a' + (c-'a'+byte(by%5)+1)%6
+		case c >= 'g' && c <= 'z':
+			b[i] = 'g' + (c-'g'+byte(by))%20
+		case c >= 'A' && c <= 'Z':
+			b[i] = 'A' + (c-'A'+byte(by))%26
+		default:
+			continue
+		}
+		changed++
+	}
+	return string(b)
+}
+
+// tellsApart names what is the same in both answers of each pair and different between the pairs; ""
+// is nothing. What differs within a pair comes of something else.
+func tellsApart(t *check.T, a, b [2]wire.Exchange, ids []string) string {
+	fa, fb := featuresOf(t, a, ids), featuresOf(t, b, ids)
+	for _, name := range sortedKeys(merged(fa, fb)) {
+		if x, y := fa[name], fb[name]; x.steady && y.steady && x.value != y.value {
+			return fmt.Sprintf("%s is %.120q, not %.120q", name, x.value, y.value)
+		}
+	}
+	return ""
+}
+
+type feature struct {
+	value  string
+	steady bool // the same in both answers
+}
+
+func merged(a, b map[string]feature) map[string]feature {
+	out := map[string]feature{}
+	for _, m := range []map[string]feature{a, b} {
+		for k, v := range m {
+			out[k] = v
+		}
+	}
+	// A header that only one pair has is a feature of both: absent in the other.
+	for k := range out {
+		for _, m := range []map[string]feature{a, b} {
+			if _, has := m[k]; !has {
+				m[k] = feature{steady: true}
+			}
+		}
+	}
+	return out
+}
+
+// featuresOf are the parts of two answers to the like request: status, each header, body.
+func featuresOf(t *check.T, pair [2]wire.Exchange, ids []string) map[string]feature {
+	out := map[string]feature{}
+	note := func(name, x, y string) { out[name] = feature{x, x == y} }
+	note("the status", fmt.Sprint(pair[0].Status()), fmt.Sprint(pair[1].Status()))
+	names := map[string]bool{}
+	for _, ex := range pair {
+		for _, f := range ex.Head.Fields {
+			names[strings.ToLower(f.Name)] = true
+		}
+	}
+	requestID := "x-request-id"
+	if e := t.Contract().Doc.Correlation; e != nil {
+		requestID = strings.ToLower(e.Name)
+	}
+	for name := range names {
+		if name != "date" && name != requestID && name != "content-length" { // of the body, which is compared
+			note("header "+name, blank(strings.Join(pair[0].HeaderValues(name), ", "), ids), blank(strings.Join(pair[1].HeaderValues(name), ", "), ids))
+		}
+	}
+	note("the body", comparableBody(t, pair[0], ids), comparableBody(t, pair[1], ids))
+	return out
+}
+
+// comparableBody is a body without what may differ between any two answers: the request's id, and
+// the ids that were asked for.
+func comparableBody(t *check.T, ex wire.Exchange, ids []string) string {
+	v, err := bodyOf(ex)
+	if err != nil {
+		return blank(string(ex.Body()), ids)
+	}
+	if e := t.Contract().Doc.Error; e != nil && e.RequestID != "" {
+		if _, there := tree.Get(v, e.RequestID); there {
+			set(v, e.RequestID, "")
+		}
+	}
+	return blank(string(encode(v)), ids)
+}
+
+func blank(s string, ids []string) string {
+	for _, id := range ids {
+		s = strings.ReplaceAll(s, id, "ID")
+	}
+	return s
+}
+
+// selectShowing gives the collections, each with a creation that it shows, of whatever effect.
+func selectShowing(c *spec.Contract) []check.Subject {
+	out := selectCollections(c)
+	for i, s := range out {
+		for _, op := range c.Ops {
+			if s.Other == nil && out[i].Other == nil && op.Creates != nil && op.Creates.List == s.Op.ID && op.Moves == nil {
+				out[i].Other = op
+			}
+		}
+	}
+	return out
+}
+
+func runForeignList(_ context.Context, t *check.T, s check.Subject) {
+	const claim = "access.foreign-list"
+	f, marks := shownThings(t, s)
+	if len(marks) == 0 {
+		t.NotApplicable(claim, "nothing that the collection shows can be made here")
+		return
+	}
+	judgeAlive(t, stranger2)
+	views := []listing{f.list}
+	for _, fl := range s.Op.Collection.Filters {
+		if fl.Match != "equal" {
+			continue
+		}
+		for _, it := range firstItems(t, f.list) {
+			if v, ok := tree.Get(it, fl.Member); ok && v != nil && text(v) != "" {
+				views = append(views, f.list.at(fl.Param, text(v)))
+				break
+			}
+		}
+	}
+	for _, l := range views {
+		l.role = stranger2
+		tr := l.follow(t, nil, constant(maxSize(s.Op)), 40, nil)
+		if len(tr.pages) == 0 {
+			t.Judge(claim, rejected(tr.broken), "an empty page or a refusal", describe(tr.broken))
+			continue
+		}
+		for _, p := range tr.pages {
+			for i, it := range p.items {
+				found := slices.IndexFunc(marks, func(m string) bool { return p.ids[i] == m || holdsText(it, m) })
+				if found >= 0 {
+					t.Judge(claim, false, "nothing of another workspace's "+marks[found], s.Op.Path+" shows "+p.ids[i])
+				}
+			}
+		}
+		t.Judge(claim, true, "", "")
+	}
+}
+
+func firstItems(t *check.T, l listing) []any { return l.sized(10).read(t, "").items }
+
+// shownThings fills a collection, or lets a job leave its traces in it, and says by which ids that
+// can be recognised.
+func shownThings(t *check.T, s check.Subject) (f *feeder, marks []string) {
+	f = newFeeder(t, s.Op, primary)
+	switch {
+	case len(f.ways) > 0:
+		f.add(t, 2)
+		return f, f.ids()
+	case s.Other != nil:
+		f.recent(t)
+		return f, []string{make1(t, s.Other, primary, map[string]string{}, 0)}
+	}
+	for _, op := range t.Contract().Ops {
+		if op.Job == nil || t.Profile().IsAbsent(op.ID) {
+			continue
+		}
+		e := background(t, op, primary)
+		if e < 0 {
+			continue
+		}
+		j := admit(t, op, primary, e)
+		end := j.end(t)
+		marks = append(marks, j.id)
+		if ref := member(end.ex, op.Job.Result); ref != "" {
+			marks = append(marks, ref)
+		}
+		break
+	}
+	f.recent(t)
+	var shown []string
+	for _, m := range marks { // only what its own workspace is shown can leak
+		for _, p := range f.list.follow(t, nil, constant(maxSize(s.Op)), 20, nil).pages {
+			if slices.ContainsFunc(p.items, func(it any) bool { return holdsText(it, m) }) {
+				shown = append(shown, m)
+				break
+			}
+		}
+	}
+	return f, shown
+}
+
+// selectReaders are the operations that read one resource which can be made.
+func selectReaders(c *spec.Contract) []check.Subject {
+	var out []check.Subject
+	for _, s := range only(subjects(c.Ops), func(s check.Subject) bool { return s.Op.Method == http.MethodGet && s.Op.Collection == nil }) {
+		ref := pathRef(s.Op)
+		if ref == nil || !madeByCallers(c, ref.Resource) {
+			continue
+		}
+		if list := listShowing(c, s.Op); list != nil {
+			s.Calls = append(s.Calls, list)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func runSameWorkspace(_ context.Context, t *check.T, s check.Subject) {
+	role := string(target.SecondClient)
+	in := buildIntent(t, s.Op, primary, existing(t, s.Op, primary), 0)
+	settled(t, s.Op, in)
+	first := t.Call(primary, in.request())
+	if !admitted(first) {
+		t.Inconclusive("the first client itself was answered %s", describe(first))
+	}
+	ex := t.Call(role, in.as(role).request())
+	if t.Judge("access.same-workspace", admitted(ex), "200 for another client of the workspace", describe(ex)) {
+		a, _ := bodyOf(first)
+		b, _ := bodyOf(ex)
+		t.Judge("access.same-workspace", len(differences(t, s.Op, a, b)) == 0, describe(first), describe(ex))
+	}
+	id := in.path[lastParam(s.Op)]
+	list := listShowing(t.Contract(), s.Op)
+	if list == nil || t.Profile().IsAbsent(list.ID) {
+		t.NotApplicable("access.same-workspace-list", "no collection shows it")
+		return
+	}
+	view, _ := bodyOf(first)
+	l := listing{op: list, role: role, path: map[string]string{}, query: newIntent(t, list, primary).query}
+	for _, p := range list.Params {
+		if p.In == "path" {
+			if v, ok := tree.Get(view, tree.PointerTo(p.Name)); ok {
+				l.path[p.Name] = text(v)
+			} else {
+				t.NotApplicable("access.same-workspace-list", "the resource does not show below which parent it is listed")
+				return
+			}
+		}
+	}
+	tr, over := whole(t, l, []any{view})
+	if !over {
+		t.NotApplicable("access.same-workspace-list", tooLong)
+		return
+	}
+	t.Judge("access.same-workspace-list", slices.Contains(tr.ids(), id), "item "+id, "no such item ("+tr.shape()+")")
+}
+
+// settled waits for a job that an intent reads, so that two reads of it are alike.
+func settled(t *check.T, read *spec.Operation, in intent) {
+	for _, op := range t.Contract().Ops {
+		if op.Job != nil && op.Job.Read == read.ID {
+			m := machineOf(t.Contract(), op)
+			for p := newPacer(t); ; {
+				ex := t.Call(in.role, in.request())
+				if !admitted(ex) || m.IsTerminal(member(ex, op.Job.State)) {
+					return
+				}
+				p.wait(t, ex)
+			}
+		}
+	}
+}
+
+// selectFollowing are operations that begin a job whose result follows its access.
+func selectFollowing(c *spec.Contract) []check.Subject {
+	var out []check.Subject
+	for _, op := range c.Ops {
+		if op.Job == nil || c.Op(op.Job.Read) == nil {
+			continue
+		}
+		result := c.Op(op.Job.Artifact)
+		if result != nil && result.Access != nil && result.Access.Follows != "" {
+			out = append(out, check.Subject{Name: op.ID, Op: op, Other: result, Calls: []*spec.Operation{c.Op(op.Job.Read)}})
+		}
+	}
+	return out
+}
+
+func runFollows(_ context.Context, t *check.T, s check.Subject) {
+	const claim = "access.follows"
+	e := background(t, s.Op, primary)
+	if e < 0 {
+		t.NoneApply(s.Op.ID + " answers none of the contract's examples with a job")
+		return
+	}
+	j := admit(t, s.Op, primary, e)
+	end := j.end(t)
+	result := member(end.ex, s.Op.Job.Result)
+	if result == "" {
+		t.Inconclusive("the job ended %s, without a result", end.state)
+	}
+	read := func() wire.Exchange { return t.Call(primary, reading(t, s.Other, primary, result)) }
+	if ex := read(); !admitted(ex) {
+		t.Inconclusive("the result was answered %s before anything was hidden", describe(ex))
+	}
+	t.Hook(target.HideItem, map[string]string{"kind": s.Other.Access.Follows, "id": j.id})
+	want := foreignAnswer(t.Contract(), s.Other)
+	if ex := t.Call(primary, reading(t, t.Contract().Op(s.Op.Job.Read), primary, j.id)); admitted(ex) {
+		t.Inconclusive("the hook did not hide the job: %s", describe(ex))
+	}
+	ex := read()
+	t.Judge(claim, refused(t, ex, want), wanted(want)+" for the result of a job that may not be read", describe(ex))
+	list := listShowing(t.Contract(), s.Other)
+	if list == nil || t.Profile().IsAbsent(list.ID) {
+		return
+	}
+	if tr, ok := results(t, j.in, end.body); ok {
+		t.Judge(claim, !slices.Contains(tr.ids(), result), "no result of a job that may not be read in "+list.ID, "result "+result)
+	}
+}
