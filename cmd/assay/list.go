@@ -35,7 +35,7 @@ func (a *app) list() *cobra.Command {
 			if format == "json" {
 				return writeJSON(a.out, map[string]any{what: rows.objects()})
 			}
-			writeTable(a.out, a.screen(a.out).width(160), append([][]string{rows.upper()}, rows.cells...))
+			writeTable(a.out, a.screen(a.out).width(160), append([][]string{rows.upper()}, rows.brief()...))
 			return nil
 		},
 	}
@@ -54,6 +54,21 @@ func (l listing) upper() []string {
 	var out []string
 	for _, c := range l.columns {
 		out = append(out, strings.ToUpper(strings.TrimSuffix(c, "*")))
+	}
+	return out
+}
+
+// brief gives the rows for people: of a long list its beginning and how much more there is.
+func (l listing) brief() [][]string {
+	const shown = 2
+	out := make([][]string, len(l.cells))
+	for r, row := range l.cells {
+		out[r] = append([]string(nil), row...)
+		for i, c := range l.columns {
+			if words := strings.Fields(row[i]); strings.HasSuffix(c, "*") && len(words) > shown+1 {
+				out[r][i] = fmt.Sprintf("%s +%d", strings.Join(words[:shown], " "), len(words)-shown)
+			}
+		}
 	}
 	return out
 }

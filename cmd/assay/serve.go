@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay.kit/conformance/target"
+	"assay.kit/reference/mutant"
 	"assay.kit/spec/contracts"
 )
 
 type serveFlags struct {
-	contract, addr, store, db, control, profile, pid, restartOf, format string
+	contract, addr, store, db, control, profile, pid, restartOf, format, mutant string
 	credentials                                                         int64
 	anywhere                                                            bool
 }
@@ -27,7 +28,8 @@ func (a *app) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the reference of a contract until it is interrupted",
 		Example: `  assay serve --contract seer --addr 127.0.0.1:8080
-  assay serve --db seer.db --write-profile seer.yaml --format json`,
+  assay serve --db seer.db --write-profile seer.yaml --format json
+  assay serve --mutant idempotency-ignored --write-profile broken.yaml`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.restartOf != "" {
@@ -46,6 +48,7 @@ func (a *app) serve() *cobra.Command {
 	fl.StringVar(&f.profile, "write-profile", "", "write a target profile with every credential and hook to this file, which then holds secrets")
 	fl.StringVar(&f.pid, "pid-file", "", "file that names the process, for --restart-of (default with --write-profile and --db: its name and .pid)")
 	fl.StringVar(&f.restartOf, "restart-of", "", "instead of serving: kill the server of this pid file as a crash would (SIGKILL) and start it again as it was")
+	fl.StringVar(&f.mutant, "mutant", "", "serve the reference broken in this way (assay list mutants); --contract follows from it")
 	fl.BoolVar(&f.anywhere, "listen-anywhere", false, "allow addresses that other machines can reach")
 	choiceVar(c, &f.format, "format", "of what is printed once it serves; json is one line", "text", "json")
 	return c
@@ -65,8 +68,14 @@ func (a *app) runRestart(c *cobra.Command, path string) error {
 }
 
 func (a *app) runServe(ctx context.Context, f serveFlags) error {
-	f, err := f.resolved()
+	broken, err := f.broken()
 	if err != nil {
+		return err
+	}
+	if f.mutant != "" {
+		f.contract = broken.Contract
+	}
+	if f, err = f.resolved(); err != nil {
 		return err
 	}
 	ct, err := loadContract(f.contract)
@@ -84,7 +93,8 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	ref, err := start(ctx, serving{contract: ct, store: st, credentials: f.credentials, addr: f.addr, control: f.control, anywhere: f.anywhere})
+	ref, err := start(ctx, serving{contract: ct, store: st, credentials: f.credentials, addr: f.addr, control: f.control, anywhere: f.anywhere,
+		replace: broken.Replace, wrap: broken.Wrap, behave: broken.Behave})
 	if err != nil {
 		return err
 	}
@@ -101,6 +111,21 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	case err := <-ref.failed:
 		return notJudged{err}
 	}
+}
+
+// broken finds the mutant that is to be served; without the flag it breaks nothing.
+func (f serveFlags) broken() (mutant.Mutant, error) {
+	if f.mutant == "" {
+		return mutant.Mutant{}, nil
+	}
+	var ids []string
+	for _, m := range mutant.All() {
+		if m.ID == f.mutant {
+			return m, nil
+		}
+		ids = append(ids, m.ID)
+	}
+	return mutant.Mutant{}, fmt.Errorf("no mutant is called %q%s", f.mutant, orElse(didYouMean(f.mutant, ids), "; assay list mutants names them"))
 }
 
 // resolved fills what follows from other flags, and makes paths independent of the folder.
@@ -177,6 +202,9 @@ func (f serveFlags) again(ref *served) []string {
 	}
 	if f.profile != "" {
 		args = append(args, "--write-profile", f.profile)
+	}
+	if f.mutant != "" {
+		args = append(args, "--mutant", f.mutant)
 	}
 	if f.anywhere {
 		args = append(args, "--listen-anywhere")

@@ -80,7 +80,9 @@ func accessWorkspaces() []check.Check {
 			ID:   "access.foreign",
 			Does: "Names a resource of one workspace under the credential of another, and beside it one that never was.",
 			Claims: []check.Claim{
-				{ID: "access.foreign", Says: "What belongs to another workspace is refused as the contract says, wherever it is named."},
+				{ID: "access.foreign", Says: "What belongs to another workspace is refused, wherever it is named."},
+				{ID: "access.foreign-code", Says: "What belongs to another workspace is refused with the contract's status and code for it."},
+				{ID: "access.follows", Says: "Whoever may not read a resource may not read what follows its access either, and gets the same answer.", For: followsAccess},
 				{ID: "access.oracle", Says: "What belongs to another workspace is answered like what never was, to the byte.", For: hidesForeign},
 				{ID: "access.foreign-harmless", Says: "An attempt from another workspace changes nothing.", For: hasEffect},
 			},

@@ -28,6 +28,11 @@ func All(c *spec.Contract) []check.Check {
 		numbers(),
 		connection(),
 		access(),
+		limits(),
+		hidden(),
+		events(),
+		expiry(),
+		durability(),
 		own,
 	)
 }

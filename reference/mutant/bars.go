@@ -116,8 +116,7 @@ func bars() []Mutant {
 		{
 			ID: "bars-start-exclusive", Does: "Leaves the first session of a range out.", Contract: "seer",
 			Breaks: []string{"tools.range"},
-			May: []May{{"tools.default-values", "the default has that session"}, {"tools.default-range", "the same"},
-				{"tools.page-complete", "every piece lacks its first session"}, {"tools.completed-all", "the session may be the first"}},
+			May:    []May{{"tools.default-values", "the default has that session"}, {"tools.default-range", "the same"}, {"tools.page-complete", "every piece lacks its first session"}, {"tools.completed-all", "the session may be the first"}},
 			Wrap: asked(func(input, _ map[string]any, seen []any) []any {
 				return slices.DeleteFunc(seen, func(o any) bool { return session(o) == input["start"] })
 			}),
@@ -125,8 +124,7 @@ func bars() []Mutant {
 		{
 			ID: "bars-end-exclusive", Does: "Leaves the last session of a range out.", Contract: "seer",
 			Breaks: []string{"tools.range"},
-			May: []May{{"tools.default-values", "the default has that session"}, {"tools.default-range", "the same"},
-				{"tools.page-complete", "every piece lacks its last session"}, {"tools.completed-all", "the session may be the last"}},
+			May:    []May{{"tools.cursor-inputs", "the pages lack their last session"}, {"tools.page-invocation", "the same"}, {"tools.default-values", "the default has that session"}, {"tools.default-range", "the same"}, {"tools.page-complete", "every piece lacks its last session"}, {"tools.completed-all", "the session may be the last"}},
 			Wrap: asked(func(input, _ map[string]any, seen []any) []any {
 				return slices.DeleteFunc(seen, func(o any) bool { return session(o) == input["end"] })
 			}),
@@ -134,15 +132,13 @@ func bars() []Mutant {
 		{
 			ID: "bars-newest-first", Does: "Gives the latest session first.", Contract: "seer",
 			Breaks: []string{"tools.observations"},
-			May: []May{{"tools.range", "sessions are compared in order"}, {"tools.default-range", "the same"}, {"tools.coverage", "its bounds are taken for the other's"},
-				{"tools.page-complete", "sessions are compared in order"}, {"tools.default-values", "the bounds are taken the wrong way round"}},
-			Wrap: series(func(_ map[string]any, seen []any) []any { slices.Reverse(seen); return seen }),
+			May:    []May{{"tools.range", "sessions are compared in order"}, {"tools.default-range", "the same"}, {"tools.coverage", "its bounds are taken for the other's"}, {"tools.page-complete", "sessions are compared in order"}, {"tools.default-values", "the bounds are taken the wrong way round"}},
+			Wrap:   series(func(_ map[string]any, seen []any) []any { slices.Reverse(seen); return seen }),
 		},
 		{
 			ID: "bars-twice", Does: "Gives the last session of a range twice.", Contract: "seer",
 			Breaks: []string{"tools.observations"},
-			May: []May{{"tools.range", "sessions are compared one by one"}, {"tools.default-range", "the same"}, {"tools.page-size", "a full page has one too many"},
-				{"tools.page-complete", "the same"}, {"tools.default-values", "the same"}},
+			May:    []May{{"tools.output", "the schema allows each observation once"}, {"tools.range", "sessions are compared one by one"}, {"tools.default-range", "the same"}, {"tools.page-size", "a full page has one too many"}, {"tools.page-complete", "the same"}, {"tools.default-values", "the same"}},
 			Wrap: series(func(_ map[string]any, seen []any) []any {
 				if len(seen) > 1 {
 					return append(seen, seen[len(seen)-1])
@@ -178,13 +174,14 @@ func bars() []Mutant {
 		{
 			ID: "bars-running-session", Does: "Shows the session that is still running at as_of.", Contract: "seer",
 			Breaks: []string{"tools.completed-only"},
+			May:    []May{{"tools.page-invocation", "as_of beside a cursor is another"}, {"tools.page-query", "the same"}, {"tools.cursor-inputs", "the same"}},
 			Wrap:   shifted(12 * time.Hour),
 		},
 		{
 			ID: "bars-days-behind", Does: "Knows a session three days after its end.", Contract: "seer",
 			Breaks: []string{"tools.completed-all"},
 			Wrap:   shifted(-96 * time.Hour),
-			May:    []May{{"tools.page-complete", "the end of the range is not known yet"}, {"tools.range", "the same"}, {"tools.cursor-inputs", "as_of beside a cursor is another"}, {"tools.default-values", "the default is as of another moment"}, {"tools.default-range", "the same"}},
+			May:    []May{{"tools.page-invocation", "as_of beside a cursor is another"}, {"tools.page-query", "the same"}, {"tools.page-complete", "the end of the range is not known yet"}, {"tools.range", "the same"}, {"tools.cursor-inputs", "as_of beside a cursor is another"}, {"tools.default-values", "the default is as of another moment"}, {"tools.default-range", "the same"}},
 		},
 		{
 			ID: "bars-jitter", Does: "Rounds prices by chance.", Contract: "seer",
@@ -238,7 +235,7 @@ func bars() []Mutant {
 		{
 			ID: "indicators-zero", Does: "Gives 0 for an indicator that has too little history.", Contract: "seer",
 			Breaks: []string{"tools.short-history"},
-			May:    []May{{"tools.output", "nothing"}},
+
 			Wrap: toolResults(func(_, data map[string]any) {
 				all, _ := data["indicators"].([]any)
 				for _, i := range all {
@@ -277,7 +274,7 @@ func barPages() []Mutant {
 		{
 			ID: "page-too-long", Does: "Puts two pages of bars on one.", Contract: "seer",
 			Breaks: []string{"tools.page-size"},
-			May:    []May{{"tools.page-invocation", "the page that is compared is another one"}, {"tools.cursor-inputs", "the same"}},
+			May:    []May{{"tools.output", "the schema bounds a page too"}, {"tools.page-invocation", "the page that is compared is another one"}, {"tools.cursor-inputs", "the same"}},
 			Wrap:   wrap(continued),
 		},
 		{

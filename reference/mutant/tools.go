@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -121,6 +122,7 @@ func discovery() []Mutant {
 		{
 			ID: "tools-listed-twice", Does: "Lists the first tool again on every page.", Contract: "seer",
 			Breaks: []string{"tools.listed", "tools.readable"},
+			May:    []May{{"tools.manifest", "the twin has the first tool's manifest"}, {"tools.revision", "the same"}},
 			Wrap: listing(func(all []any) []any {
 				if slices.ContainsFunc(all, named("market.bars")) || len(all) == 0 {
 					return all
@@ -272,7 +274,7 @@ func invocations() []Mutant {
 		{
 			ID: "invoke-needs-thread", Does: "Gives a result without data to a caller that names no conversation.", Contract: "seer",
 			Breaks: []string{"tools.self-contained"},
-			May:    []May{{"tools.output", "there is no data"}, {"tools.range", "there is no data"}},
+			May:    []May{{"tools.short-history", "there are no indicators"}, {"tools.output", "there is no data"}, {"tools.range", "there is no data"}},
 			Wrap: wrap(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				a := ask(next, r)
 				if body := a.object(); is(r, "POST", invokePath) && a.status == 200 && r.Header.Get("X-Conversation") == "" {
@@ -390,6 +392,20 @@ func (k *remembered) get(name string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.m[name]
+}
+
+// number is the place of a name among all that were asked for, from 0.
+func (k *remembered) number(name string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.m == nil {
+		k.m = map[string]string{}
+	}
+	if k.m[name] == "" {
+		k.m[name] = strconv.Itoa(len(k.m))
+	}
+	n, _ := strconv.Atoi(k.m[name])
+	return n
 }
 
 func randomID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }

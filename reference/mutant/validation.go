@@ -243,11 +243,13 @@ func decoders() []Mutant {
 		},
 		{
 			ID: "json-rounds-numbers", Does: "Takes a number that no double holds for the nearest one.", Contract: "notes",
-			Breaks:  []string{"validation.number-refused"},
-			Replace: decoding(func(b []byte) []byte { return numbers(b, func(n json.Number) json.Number { return json.Number(shortest(n)) }) }),
+			Breaks: []string{"validation.number-refused"},
+			Replace: decoding(func(b []byte) []byte {
+				return numbers(b, func(n json.Number) json.Number { return json.Number(shortest(n)) })
+			}),
 		},
 		{
-			ID: "json-short-numbers", Does: "Refuses numbers of more than 15 digits.", Contract: "notes",
+			ID: "json-short-numbers", Does: "Refuses numbers of more than 15 digits.", Contract: "seer",
 			Breaks: []string{"validation.number-accepted"},
 			Replace: func(r *core.Rules) {
 				r.Decode = func(b []byte) (any, error) {

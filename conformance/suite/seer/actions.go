@@ -194,7 +194,9 @@ func actionsAuthority(_ context.Context, t *check.T, _ check.Subject) {
 	t.Judge("actions.revoked", refusedAs(t, ex, "forbidden") || refusedAs(t, ex, "state_conflict"), "a refusal of a revoked authorisation", short(ex))
 	judgeStays(t, "actions.revoked", o, before, "after the refusal")
 
-	next := o.authorized() // the old one stays revoked, and the new one active
+	renewed := o.authorize() // the old one stays revoked, and the new one active
+	next := field(renewed, "/authorization_id")
+	t.Must("actions.revocation", next != "", "a new authorisation of an action whose old one was revoked", short(renewed))
 	revoke(t, role, auth)
 	t.Judge("actions.revocation", o.state() == "authorized", "an action that a newer authorisation keeps authorised", o.state())
 	ex = o.submit(auth)

@@ -147,7 +147,10 @@ func day(bound string) string {
 	return d
 }
 
-const defaultSessions = 252
+const (
+	defaultSessions = 252
+	clockSlack      = 5 * time.Second // between the clock of an answer and that of whoever stamps it
+)
 
 func barsDefaults(_ context.Context, t *check.T, _ check.Subject) {
 	input := barsExampleInput(t, "default_history")
@@ -161,7 +164,7 @@ func barsDefaults(_ context.Context, t *check.T, _ check.Subject) {
 	judgeBounds(t, s, first, last)
 	known, err := time.Parse(time.RFC3339, asOf)
 	told := clock(t)
-	t.Judge("tools.default-as-of", err == nil && known.Sub(told).Abs() <= 2*time.Second, "as_of at the moment of the answer, "+told.UTC().Format(time.RFC3339), asOf)
+	t.Judge("tools.default-as-of", err == nil && known.Sub(told).Abs() <= clockSlack, "as_of at the moment of the answer, "+told.UTC().Format(time.RFC3339), asOf)
 	spelled := copyOf(input)
 	for name, v := range map[string]string{"start": first, "end": last, "interval": "1d", "adjustment": "split_only", "as_of": asOf} {
 		spelled[name] = v
@@ -219,6 +222,7 @@ func longRange(t *check.T) map[string]any { return barsExampleInput(t, "several_
 func barsPages(_ context.Context, t *check.T, _ check.Subject) {
 	query := longRange(t)
 	first := mustBars(t, query)
+	t.Judge("tools.page-size", len(first.sessions) <= mostAPage, fmt.Sprintf("at most %d sessions", mostAPage), fmt.Sprintf("%d on one page", len(first.sessions)))
 	if first.next == "" {
 		t.NoneApply("the target has so few sessions of " + fmt.Sprint(query["instrumentId"]) + " that they need one page only")
 		return

@@ -1,0 +1,86 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/target"
+	"assay.kit/spec"
+)
+
+// hidden judges walks during which items are taken from the walker's sight.
+func hidden() []check.Check {
+	return []check.Check{{
+		ID:   "collections.hidden",
+		Does: "Hides items in the middle of a walk: the one that the cursor stands at, the next one, and a later one.",
+		Claims: []check.Claim{
+			{ID: "collections.hidden", Says: "An item that may no longer be seen is left out of the rest of a walk."},
+			{ID: "collections.hidden-on", Says: "Hiding an item neither breaks a walk nor ends it: all others are in it, once."},
+		},
+		Needs:  []target.Capability{target.HideItem},
+		Select: func(c *spec.Contract) []check.Subject { return only(selectFed(c), isSized) },
+		Cost:   check.Cost{Requests: 1500, Jobs: 1},
+		Run:    collectionsHidden,
+	}}
+}
+
+// hiddenOf is how many items there are in a walk that is disturbed.
+const hiddenOf = 6
+
+func collectionsHidden(_ context.Context, t *check.T, s check.Subject) {
+	for _, size := range []int{1, 2} {
+		for at := range 3 {
+			if s.Other.Job != nil && size > 1 {
+				return // each walk costs six jobs
+			}
+			t.Attempt(func(t *check.T) { hideOne(t, s, size, at) })
+		}
+	}
+}
+
+// hideOne walks to a page that ends with an item of the case's own and sees what is left of the walk.
+// Then it hides that item, or the first or a later one of what is left, and walks on from there.
+func hideOne(t *check.T, s check.Subject, size, at int) {
+	f := newFeeder(t, s.Op, primary)
+	f.add(t, hiddenOf)
+	l := f.list.sized(size)
+	mine := f.ids()
+	p := l.read(t, "")
+	for n := 0; len(p.ids) == 0 || !slices.Contains(mine, p.ids[len(p.ids)-1]); n++ { // items of others came after ours
+		if p.next == "" || n > f.enough() {
+			t.Skip("the walk met none of the items that were made for it")
+		}
+		p = l.read(t, p.next)
+	}
+	left, ok := rest(t, f, l, p.next)
+	own := slices.DeleteFunc(slices.Clone(left), func(id string) bool { return !slices.Contains(mine, id) })
+	if !ok || len(own) < 3 {
+		t.Skip("too little was left of the walk")
+	}
+	gone := append([]string{p.ids[len(p.ids)-1]}, own...)[at]
+	t.Hook(target.HideItem, map[string]string{"kind": s.Op.Collection.Resource, "id": gone})
+	now, ok := rest(t, f, l, p.next)
+	if !t.Judge("collections.hidden-on", ok, "the walk to go on to its end after item "+gone+" was hidden", fmt.Sprintf("it broke off after %q", now)) {
+		return
+	}
+	t.Judge("collections.hidden", !slices.Contains(now, gone), "no item "+gone+", which was hidden", fmt.Sprintf("%q", now))
+	want := slices.DeleteFunc(left, func(id string) bool { return id == gone })
+	t.Judge("collections.hidden-on", slices.Equal(now, want) || slices.Contains(now, gone), fmt.Sprintf("what was left of the walk before: %q", want), fmt.Sprintf("%q", now))
+}
+
+// rest walks on from a cursor; ok is false if that does not lead to an end.
+func rest(t *check.T, f *feeder, l listing, cursor string) (ids []string, ok bool) {
+	for range f.enough() {
+		if cursor == "" {
+			return ids, true
+		}
+		p, why := l.parse(t.Call(l.role, l.request(cursor)))
+		if why != "" {
+			return ids, false
+		}
+		ids, cursor = append(ids, p.ids...), p.next
+	}
+	return ids, false
+}
