@@ -67,7 +67,8 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	}
 	outcomes := check.Run(ctx, cases, env(o, caller, epoch), o.Progress)
 	rep := &report.Report{Target: o.Profile.BaseURL, Kit: report.Kit{Version: o.Version}, Seed: o.Seed, Strict: o.Strict,
-		Started: epoch.UTC(), Interrupted: ctx.Err() != nil, Cases: skipped, Findings: []report.Finding{}}
+		Started: epoch.UTC(), Interrupted: ctx.Err() != nil,
+		Filtered: len(o.Only)+len(o.Skip) > 0, Cases: skipped, Findings: []report.Finding{}}
 	for _, oc := range outcomes {
 		rep.Cases = append(rep.Cases, oc.Case)
 		rep.Findings = append(rep.Findings, oc.Findings...)

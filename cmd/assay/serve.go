@@ -18,8 +18,8 @@ import (
 
 type serveFlags struct {
 	contract, addr, store, db, control, profile, pid, restartOf, format, mutant string
-	credentials                                                         int64
-	anywhere                                                            bool
+	credentials                                                                 int64
+	anywhere                                                                    bool
 }
 
 func (a *app) serve() *cobra.Command {

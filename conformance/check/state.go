@@ -10,7 +10,10 @@ import (
 )
 
 // failure is one broken claim as a check reported it.
-type failure struct{ claim, expected, actual string }
+type failure struct {
+	claim, expected, actual string
+	after                   int // exchanges of the attempt when it was judged: what came later is no evidence
+}
 
 // attempt is one try of a flow: all of it outside a property, one drawn try inside.
 type attempt struct {
@@ -81,7 +84,7 @@ func (st *caseState) keep(a *attempt, f failure) {
 	old := st.findings[f.claim]
 	fd := &report.Finding{Claim: f.claim, Case: st.cs.ID, Message: st.says(f.claim), Expected: f.expected,
 		Actual: f.actual, Seed: st.run.Seed, Draws: append([]report.Draw{}, a.draws...), Reproduced: old != nil}
-	for _, ex := range a.exchanges {
+	for _, ex := range a.exchanges[:f.after] {
 		red := st.run.Redact(ex)
 		fd.Exchanges = append(fd.Exchanges, red)
 		fd.Curl = append(fd.Curl, st.run.Curl(red))

@@ -68,7 +68,7 @@ func (t *T) Judge(claim string, ok bool, expected, actual string) bool {
 	t.st.mu.Unlock()
 	if !ok {
 		t.at.mu.Lock()
-		t.at.failures = append(t.at.failures, failure{claim, expected, actual})
+		t.at.failures = append(t.at.failures, failure{claim, expected, actual, len(t.at.exchanges)})
 		t.at.mu.Unlock()
 	}
 	return ok

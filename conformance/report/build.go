@@ -29,6 +29,9 @@ func (r *Report) Build(c *spec.Contract) {
 	r.sum()
 }
 
+// leftOut is the note of what a selection did not run.
+const leftOut = "left out of this run"
+
 // judge gives one requirement its verdict: the worst executed verdict of its claims over all cases.
 func (r *Report) judge(q *spec.Requirement, byClaim map[string][]*Case) Requirement {
 	out := Requirement{ID: q.ID, Role: q.Role, Origin: q.Origin, Statement: q.Statement, Source: q.Source,
@@ -45,6 +48,10 @@ func (r *Report) judge(q *spec.Requirement, byClaim map[string][]*Case) Requirem
 		if out.Note == "" {
 			out.Note = "no check yet"
 		}
+		return out
+	}
+	if r.Filtered && !slices.ContainsFunc(q.Claims, func(ref spec.ClaimRef) bool { return len(byClaim[ref.ID]) > 0 }) {
+		out.Verdict, out.Note = NotExercised, leftOut
 		return out
 	}
 	missing := map[string]bool{}
@@ -81,7 +88,10 @@ func (r *Report) claimVerdict(q *spec.Requirement, ref spec.ClaimRef, cases []*C
 			notes[n] = true
 		}
 	}
-	if out.Verdict == "" {
+	switch {
+	case out.Verdict == "" && r.Filtered:
+		out.Verdict, notes = NotExercised, map[string]bool{leftOut: true}
+	case out.Verdict == "":
 		out.Verdict, notes = NotApplicable, map[string]bool{"nothing in this run has the trait": true}
 	}
 	out.Note = firstOf(notes)

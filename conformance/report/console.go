@@ -148,16 +148,18 @@ func asideOf(q Requirement) string {
 func (p *printer) unjudged(r *Report) {
 	groups := map[string][]string{}
 	for _, q := range grouped(r.Requirements) {
-		if len(q.Claims) > 0 {
-			continue
-		}
 		reason := "no check yet"
-		if q.Verdict == NotApplicable {
+		switch {
+		case q.Note == leftOut:
+			reason = leftOut
+		case len(q.Claims) > 0:
+			continue
+		case q.Verdict == NotApplicable:
 			reason = "not for servers"
 		}
 		groups[reason] = append(groups[reason], Clean(q.ID))
 	}
-	for _, reason := range []string{"no check yet", "not for servers"} {
+	for _, reason := range []string{leftOut, "no check yet", "not for servers"} {
 		ids := groups[reason]
 		if len(ids) == 0 {
 			continue

@@ -65,6 +65,7 @@ type Report struct {
 	Started      time.Time     `json:"started"`
 	Seconds      float64       `json:"seconds"`
 	Interrupted  bool          `json:"interrupted,omitempty"`
+	Filtered     bool          `json:"filtered,omitempty"` // only a selection was run
 	Requirements []Requirement `json:"requirements"`
 	Cases        []Case        `json:"cases"`
 	Findings     []Finding     `json:"findings"`
