@@ -46,6 +46,18 @@ func (p *printer) findings(r *Report) {
 	p.line("")
 }
 
+// telling is the number of the exchange to try by hand: the last that could change something, since
+// reading back comes after it; 0 if there is none.
+func telling(f Finding) int {
+	n := len(f.Curl)
+	for i := min(n, len(f.Exchanges)); i > 0; i-- {
+		if m := f.Exchanges[i-1].Req.Method; m != "GET" && m != "HEAD" {
+			return i
+		}
+	}
+	return n
+}
+
 func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	_, subject, _ := strings.Cut(f.Case, "@")
 	p.line("%s  %s on %s", p.paint(f.Verdict, label(f.Verdict)), Clean(f.Claim), Clean(subject))
@@ -58,7 +70,7 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	p.field("actual", f.Actual)
 	p.draws(f.Draws)
 	p.exchanges(f.Exchanges)
-	if n := len(f.Curl); n > 0 {
+	if n := telling(f); n > 0 {
 		// One piece, not wrapped, so that it can be copied.
 		p.line("  %s%s", p.dim(pad(fmt.Sprintf("curl of %d", n), margin-2)), cleanLines(f.Curl[n-1]))
 	}

@@ -212,7 +212,7 @@ func selectShowing(c *spec.Contract) []check.Subject {
 
 func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 	const claim = "access.foreign-list"
-	f, marks := shownThings(t, s)
+	f, marks, shown := shownThings(t, s)
 	if len(marks) == 0 {
 		t.NotApplicable(claim, "nothing that the collection shows can be made here")
 		return
@@ -223,7 +223,7 @@ func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 		if fl.Match != "equal" {
 			continue
 		}
-		for _, it := range firstItems(t, f.list) {
+		for _, it := range shown {
 			if v, ok := tree.Get(it, fl.Member); ok && v != nil && text(v) != "" {
 				views = append(views, f.list.at(fl.Param, text(v)))
 				break
@@ -249,20 +249,35 @@ func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 	}
 }
 
-func firstItems(t *check.T, l listing) []any { return l.sized(10).read(t, "").items }
-
-// shownThings fills a collection, or lets a job leave its traces in it, and says by which ids that
-// can be recognised.
-func shownThings(t *check.T, s check.Subject) (f *feeder, marks []string) {
+// shownThings fills a collection, or lets a job leave its traces in it. It says by which ids that can
+// be recognised, and which items its own workspace is shown.
+func shownThings(t *check.T, s check.Subject) (f *feeder, marks []string, shown []any) {
 	f = newFeeder(t, s.Op, primary)
 	switch {
 	case len(f.ways) > 0:
 		f.add(t, 2)
-		return f, f.ids()
+		marks = f.ids()
 	case s.Other != nil:
 		f.recent(t)
-		return f, []string{make1(t, s.Other, primary, map[string]string{}, 0)}
+		marks = []string{make1(t, s.Other, primary, map[string]string{}, 0)}
+	default:
+		marks = traces(t)
+		f.recent(t)
 	}
+	var seen []string // only what its own workspace is shown can leak
+	for _, p := range f.list.follow(t, nil, constant(maxSize(s.Op)), 20, nil).pages {
+		for i, it := range p.items {
+			k := slices.IndexFunc(marks, func(m string) bool { return p.ids[i] == m || holdsText(it, m) })
+			if k >= 0 {
+				seen, shown = append(seen, marks[k]), append(shown, it)
+			}
+		}
+	}
+	return f, unique(seen), shown
+}
+
+// traces are the ids of a job that has ended and of its result.
+func traces(t *check.T) []string {
 	for _, op := range t.Contract().Ops {
 		if op.Job == nil || t.Profile().IsAbsent(op.ID) {
 			continue
@@ -273,23 +288,9 @@ func shownThings(t *check.T, s check.Subject) (f *feeder, marks []string) {
 		}
 		j := admit(t, op, primary, e)
 		end := j.end(t)
-		marks = append(marks, j.id)
-		if ref := member(end.ex, op.Job.Result); ref != "" {
-			marks = append(marks, ref)
-		}
-		break
+		return slices.DeleteFunc([]string{j.id, member(end.ex, op.Job.Result)}, func(id string) bool { return id == "" })
 	}
-	f.recent(t)
-	var shown []string
-	for _, m := range marks { // only what its own workspace is shown can leak
-		for _, p := range f.list.follow(t, nil, constant(maxSize(s.Op)), 20, nil).pages {
-			if slices.ContainsFunc(p.items, func(it any) bool { return holdsText(it, m) }) {
-				shown = append(shown, m)
-				break
-			}
-		}
-	}
-	return f, shown
+	return nil
 }
 
 // selectReaders are the operations that read one resource which can be made.

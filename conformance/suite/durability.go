@@ -158,15 +158,16 @@ func crash(t *check.T, op *spec.Operation, sm specimen) {
 	if told == 0 {
 		t.Inconclusive("nothing was acknowledged before the restart")
 	}
-	ids := c.judgeAfter(done)
-	c.judgeSet(ids)
-	c.judgeStillConflict(done, c.otherPayload(all))
+	c.judgeKept(done) // before any request is repeated: a repetition may bring back what was lost
 	if op.Moves != nil {
 		c.judgeStillMoved(done)
 	}
-	if sm.job {
-		for _, id := range ids {
-			c.judgeEnds(id, 20*time.Second+10*usual)
+	ids := c.judgeAfter(done)
+	c.judgeSet(ids)
+	c.judgeStillConflict(done, c.otherPayload(all))
+	for _, id := range ids {
+		if !sm.job || !c.judgeEnds(id, usual) {
+			break
 		}
 	}
 	for _, f := range free {
@@ -225,6 +226,21 @@ func writeThrough(t *check.T, queue [][]intent) (done []written) {
 	return done
 }
 
+// judgeKept reads what was acknowledged.
+func (c *creation) judgeKept(done []written) {
+	const claim = "durability.kept"
+	for _, w := range done {
+		id := ""
+		if w.acknowledged() {
+			id = newID(c.op, w.ex)
+		}
+		if ex, ok := c.readBack(id); ok {
+			c.t.Judge(claim, admitted(ex), c.op.Creates.Resource+" "+id+" to be there after the restart", describe(ex))
+		}
+	}
+	c.t.NotApplicable(claim, "nothing reads a "+c.op.Creates.Resource) // unless one was read
+}
+
 // judgeAfter repeats every request and returns the ids of what exists now.
 func (c *creation) judgeAfter(done []written) (ids []string) {
 	t := c.t
@@ -249,11 +265,6 @@ func (c *creation) judgeAfter(done []written) (ids []string) {
 		if e := c.expiry(w.ex); e != "" {
 			now := c.expiry(again)
 			t.Judge("durability.expires", sameInstant(e, now), e, now)
-		}
-		if ex, ok := c.readBack(newID(c.op, w.ex)); ok {
-			t.Judge("durability.kept", admitted(ex), c.op.Creates.Resource+" "+newID(c.op, w.ex)+" to be there after the restart", describe(ex))
-		} else {
-			t.NotApplicable("durability.kept", "nothing reads a "+c.op.Creates.Resource)
 		}
 	}
 	if !slices.ContainsFunc(done, func(w written) bool { return !w.acknowledged() }) {
@@ -293,31 +304,45 @@ func (c *creation) judgeStillConflict(done []written, other any) {
 	t.Judge(claim, refused(t, ex, want), wanted(want), describe(ex))
 }
 
-// judgeEnds follows a job that was admitted before the restart.
-func (c *creation) judgeEnds(id string, patience time.Duration) {
+// Patience with a job after a restart, beside ten times what a job takes otherwise. What held it may
+// have to run out first: that is an hour on a clock that can be moved, else it is waited for.
+const (
+	afterMoving = 3 * time.Second
+	unmoved     = time.Minute
+)
+
+// judgeEnds follows a job that was admitted before the restart; false if it does not come to an end.
+func (c *creation) judgeEnds(id string, usual time.Duration) bool {
 	const claim = "durability.jobs"
 	t := c.t
 	read := t.Contract().Op(c.op.Job.Read)
 	if read == nil || t.Profile().IsAbsent(read.ID) {
 		t.NotApplicable(claim, "nothing reads a job")
-		return
+		return false
 	}
 	rq := reading(t, read, primary, id)
+	patience, moves := unmoved+10*usual, t.Profile().Has(target.AdvanceClock)
+	if moves {
+		patience = afterMoving + 10*usual
+	}
 	for p := newPacer(t); ; {
 		ex := t.Call(primary, rq)
 		if !t.Judge(claim, admitted(ex), "job "+id+" to be there after the restart", describe(ex)) {
-			return
+			return false
 		}
 		if state := member(ex, c.op.Job.State); c.over(state) {
 			t.Judge(claim, state != c.op.Job.Cancelled, "an end that nobody asked for", describe(ex))
 			again := t.Call(primary, rq)
 			t.Judge(claim, differentBodies(ex, again, read.Volatile) == "", "the job as it ended: "+describe(ex), describe(again))
 			c.judgeOneEnd(claim, machineIn(t.Contract(), c.op), id, ex)
-			return
+			return true
 		}
 		if t.Now()-p.begun > patience {
-			t.Judge(claim, false, "an end of job "+id+" within "+patience.String(), describe(ex))
-			return
+			if !moves {
+				return t.Judge(claim, false, "an end of job "+id+" within "+patience.String(), describe(ex))
+			}
+			advance(t, 3600)
+			moves, p = false, newPacer(t)
 		}
 		p.wait(t, ex)
 	}

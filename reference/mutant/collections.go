@@ -26,7 +26,7 @@ func pages() []Mutant {
 	return []Mutant{
 		{
 			ID: "page-one-more", Does: "Returns the item by which it knows that there is a next page.", Contract: "seer",
-			Breaks: []string{"collections.page-size", "collections.default-size"},
+			Breaks: []string{"collections.page-size", "collections.default-size", "wire.schema"}, // the schema has a greatest page too
 			Replace: func(r *core.Rules) {
 				r.Page = func(found []core.Resource, limit int) ([]core.Resource, *core.Resource) {
 					if len(found) <= limit {
@@ -147,7 +147,7 @@ func walks() []Mutant {
 	return []Mutant{
 		{
 			ID: "walk-repeats-edge", Does: "Begins a page with the last item of the page before.", Contract: "seer",
-			Breaks: []string{"collections.once", "collections.limit-change"},
+			Breaks: []string{"collections.once", "collections.limit-change", "collections.hidden-on"},
 			Replace: func(r *core.Rules) {
 				r.Page = func(found []core.Resource, limit int) ([]core.Resource, *core.Resource) {
 					if len(found) <= limit || limit < 2 {
@@ -161,6 +161,7 @@ func walks() []Mutant {
 			ID: "walk-skips-edge", Does: "Goes on behind the item by which it knew that there is a next page.", Contract: "notes",
 			Breaks: []string{
 				"collections.complete", "collections.steady", "collections.new-walk", "collections.limit-change", "collections.filter-complete",
+				"collections.hidden-on",
 			},
 			Replace: func(r *core.Rules) {
 				r.Page = func(found []core.Resource, limit int) ([]core.Resource, *core.Resource) {
@@ -220,7 +221,7 @@ func walks() []Mutant {
 			ID: "walk-by-offset", Does: "Pages the revisions of an agent by an encoded offset.", Contract: "seer",
 			Breaks: []string{
 				"collections.once", "collections.order", "collections.snapshot", "collections.mismatch-refused", "collections.filters-bound",
-				"collections.principal-bound", "collections.client-bound", "collections.tamper", "collections.expired",
+				"collections.principal-bound", "collections.client-bound", "collections.tamper", "collections.expired", "collections.hidden-on",
 			},
 			Wrap: byOffset,
 		},

@@ -178,7 +178,7 @@ func mutex(locks *sync.Map, a core.Admission) *sync.Mutex {
 func lost() []Mutant {
 	return []Mutant{
 		{
-			ID: "lost-record-after-delivery", Does: "Keeps the key's record only when its answer was delivered.", Contract: "seer",
+			ID: "lost-record-after-delivery", Does: "Keeps the key's record only if the client is still there to be answered.", Contract: "seer",
 			Breaks: []string{"idempotency.recovery-once", "idempotency.recovery"},
 			Wrap: func(next http.Handler) http.Handler {
 				var all sync.Map // caller, path and key -> *attempts
@@ -193,10 +193,11 @@ func lost() []Mutant {
 					for range a.lost {
 						r.Header.Set(keyHeader, r.Header.Get(keyHeader)+"~")
 					}
-					ask(next, r).send(w)
+					answer := ask(next, r)
 					if gone(r) {
 						a.lost++
 					}
+					answer.send(w)
 				})
 			},
 		},
@@ -217,10 +218,11 @@ func lost() []Mutant {
 						refuse(w, http.StatusConflict, "IDEMPOTENCY_CONFLICT")
 						return
 					}
-					ask(next, r).send(w)
+					answer := ask(next, r)
 					if gone(r) {
 						a.lost++
 					}
+					answer.send(w)
 				})
 			},
 		},
@@ -229,10 +231,10 @@ func lost() []Mutant {
 			Breaks: []string{"jobs.abandoned"},
 			Wrap: wrap(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				a := ask(next, r)
-				a.send(w)
 				if job := a.text("job_id"); a.status == http.StatusAccepted && job != "" && gone(r) {
 					also(next, r, "POST", "/v1/jobs/"+job+"/cancellation", "")
 				}
+				a.send(w)
 			}),
 		},
 	}

@@ -113,6 +113,7 @@ func cursors() []Mutant {
 			May: []May{
 				{"collections.principal-bound", "it is shown there that the cursor still serves its owner, by following it again"},
 				{"collections.client-bound", "likewise"},
+				{"collections.hidden-on", "the walk is followed from one cursor before an item is hidden and after"},
 			},
 			Replace: func(r *core.Rules) {
 				var used sync.Map

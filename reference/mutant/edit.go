@@ -36,7 +36,7 @@ func ask(h http.Handler, r *http.Request) *answer {
 	return a
 }
 
-// send answers with it. The head leaves at once, also if the handler goes on.
+// send answers with it.
 func (a *answer) send(w http.ResponseWriter) {
 	for name, values := range a.header {
 		w.Header()[name] = values
@@ -46,7 +46,6 @@ func (a *answer) send(w http.ResponseWriter) {
 	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body) // who does not listen any more misses it
-	_ = http.NewResponseController(w).Flush()
 }
 
 // object is the body as a JSON object, nil if it is none.
@@ -172,15 +171,16 @@ func problem(status int, code string) *answer {
 	return a
 }
 
-// delivery is how long a server looks whether its client is still there after it has answered.
-const delivery = 20 * time.Millisecond
+// listening is how long a server looks whether its client is still there, before it answers: after
+// the answer a client may close a connection for reasons of its own.
+const listening = 15 * time.Millisecond
 
-// gone reports whether the client went away during the delivery.
+// gone reports whether the client went away.
 func gone(r *http.Request) bool {
 	select {
 	case <-r.Context().Done():
 		return true
-	case <-time.After(delivery):
+	case <-time.After(listening):
 		return false
 	}
 }
