@@ -56,6 +56,11 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if o.Seed == 0 {
 		o.Seed = chooseSeed()
 	}
+	if d := o.Profile.Budget.Time; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("the time budget of %s is used up", d))
+		defer cancel()
+	}
 	epoch := time.Now()
 	caller, err := target.New(o.Profile, target.Options{Epoch: epoch})
 	if err != nil {
@@ -81,6 +86,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 func env(o Options, caller *target.REST, epoch time.Time) check.Env {
 	e := check.Env{Contract: o.Contract, Profile: o.Profile, Caller: caller, Passive: wire.Passive(), Hook: caller.RunHook,
 		Redact: caller.Redact, Text: caller.Redactor().Text, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
+		Financial: o.Financial && o.Profile.Sandbox,
 		Parallel: o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
 	if o.NoShrink {
 		e.Shrink = 0

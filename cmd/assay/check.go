@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +19,12 @@ import (
 )
 
 type checkFlags struct {
-	target, contract, profile, effort, format, report string
-	only, skip, allow                                 []string
-	seed                                              uint64
-	strict                                            bool
-	jobs                                              int
+	target, contract, profile, effort, format, report, rate string
+	only, skip, allow                                       []string
+	seed                                                    uint64
+	strict, plan                                            bool
+	jobs                                                    int
+	time                                                    time.Duration
 }
 
 func (a *app) check() *cobra.Command {
@@ -31,7 +33,8 @@ func (a *app) check() *cobra.Command {
 		Use:   "check",
 		Short: "Judge the server at a URL and print a verdict for every requirement of its contract",
 		Example: `  assay check --target https://api.example.com
-  assay check --profile staging.yaml --only SEER-IDEM* --format json --report out.json`,
+  assay check --profile staging.yaml --only SEER-IDEM* --format json --report out.json
+  assay check --profile staging.yaml --effort quick --rate 20/s --plan`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
 	}
@@ -45,6 +48,9 @@ func (a *app) check() *cobra.Command {
 	choiceVar(c, &f.effort, "effort", "how many values a property draws", string(check.Standard), string(check.Quick), string(check.Deep))
 	fl.StringSliceVar(&f.allow, "allow", nil, "effects that are otherwise not caused: financial (the profile must say sandbox: true too)")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as violations")
+	fl.StringVar(&f.rate, "rate", "", "requests that are sent at most: 20/s, 600/m or none; overrides the profile's budget")
+	fl.DurationVar(&f.time, "time", 0, "how long the run may take; what was not judged by then is inconclusive; overrides the profile's budget")
+	fl.BoolVar(&f.plan, "plan", false, "print what would be sent, to which operations and with which effect, and send nothing")
 	fl.IntVar(&f.jobs, "jobs", 8, "cases at once")
 	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")
 	fl.StringVar(&f.report, "report", "", "also write the JSON report to this file")
@@ -55,6 +61,9 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	o, err := a.checkOptions(f)
 	if err != nil {
 		return err
+	}
+	if f.plan {
+		return a.showPlan(o, f.format)
 	}
 	file, err := createReport(f.report)
 	if err != nil {
@@ -104,13 +113,37 @@ func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
 	}
 	o.Contract = c
 	if o.Profile == nil {
-		o.Profile, err = target.FromEnvironment(c, f.target, a.env)
+		if o.Profile, err = target.FromEnvironment(c, f.target, a.env); err != nil {
+			return o, err
+		}
+		return o, f.bound(o.Profile)
+	}
+	if err := f.bound(o.Profile); err != nil {
 		return o, err
 	}
 	if f.target != "" {
 		o.Profile.BaseURL = strings.TrimRight(f.target, "/")
 	}
 	return o, knownOperations(c, o.Profile, f.profile)
+}
+
+// bound puts the flags' bounds over the profile's.
+func (f checkFlags) bound(p *target.Profile) error {
+	if f.time < 0 {
+		return fmt.Errorf("flag --time: %s is no length of time; give e.g. 10m", f.time)
+	}
+	if f.time > 0 {
+		p.Budget.Time = f.time
+	}
+	if f.rate == "" {
+		return nil
+	}
+	rate, err := target.ParseRate(f.rate)
+	if err != nil {
+		return fmt.Errorf("flag --rate: %w", err)
+	}
+	p.Budget.Rate = rate
+	return nil
 }
 
 // knownOperations refuses a profile that declares something absent that the contract does not have:

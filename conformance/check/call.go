@@ -9,6 +9,7 @@ import (
 
 	"assay.kit/conformance/target"
 	"assay.kit/conformance/wire"
+	"assay.kit/spec"
 )
 
 const (
@@ -49,9 +50,13 @@ func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
 	}
 }
 
-// SendOnce sends exactly once, and judges nothing about the answer.
+// SendOnce sends exactly once, and judges nothing about the answer. It is the last place to stop a
+// financial effect that was not allowed, whatever a check had in mind.
 func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange {
 	r := t.st.run
+	if op := r.Contract.Op(rq.Operation); op != nil && op.Effect == spec.EffectFinancial && !r.Financial {
+		t.lack(target.Sandbox, op.ID+" has a financial effect, which this run may not cause")
+	}
 	if err := r.limiter.Wait(t.ctx); err != nil || t.ctx.Err() != nil {
 		t.Inconclusive("ran out of time")
 	}

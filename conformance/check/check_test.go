@@ -86,6 +86,10 @@ func TestVerdicts(t *testing.T) {
 		{name: "matcher", run: func(t *T) { t.That("things.a", 1, gomega.Equal(1)); t.That("things.b", 1, gomega.Equal(2)) }, a: report.Pass, b: report.Fail, whole: report.Fail},
 		{name: "the kit's own fault", run: func(t *T) { var m map[string]int; m["x"] = 1 }, a: report.Error, b: report.Error, noteB: "check_test.go", whole: report.Error},
 		{name: "a claim that the check does not list", run: func(t *T) { t.Judge("things.c", true, "", "") }, a: report.Error, b: report.Error, noteB: "things.c", whole: report.Error},
+		{name: "a financial effect by the way", run: func(t *T) {
+			t.Judge("things.a", true, "", "")
+			t.Call("", wire.Request{Operation: "payOut", Method: "POST", Target: "/out"})
+		}, a: report.Pass, b: report.NotExercised, noteB: "payOut has a financial effect", whole: report.Pass},
 		{name: "no answer", run: func(t *T) { t.Call("", get()) }, status: []int{0}, a: report.Inconclusive, b: report.Inconclusive, noteB: "no whole answer", whole: report.Inconclusive},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,23 +25,24 @@ type Caller interface {
 
 // Env is everything a run shares.
 type Env struct {
-	Contract *spec.Contract
-	Profile  *target.Profile
-	Caller   Caller
-	Passive  []wire.Rule                                                       // looked at on every exchange
-	Hook     func(context.Context, target.Capability, map[string]string) error // nil: no hooks
-	Redact   func(wire.Exchange) wire.Exchange
-	Text     func(string) string // hides secrets in what a check says; nil: nothing is hidden
-	Curl     func(wire.Exchange) string
-	Epoch    time.Time // of the exchanges' times
-	Seed     uint64    // draws are a function of it; two runs with one seed draw the same
-	Effort   Effort
-	Shrink   int           // requests that may be spent on shrinking one failure; 0: off
-	Parallel int           // cases at once; 0: 8
-	Budget   int           // requests in all; 0: 20000
-	JobSlots int           // jobs at once; 0: 16
-	Rate     float64       // requests a second; 0: no limit
-	CaseTime time.Duration // longest a case may take; 0: 2 minutes
+	Contract  *spec.Contract
+	Profile   *target.Profile
+	Caller    Caller
+	Passive   []wire.Rule                                                       // looked at on every exchange
+	Hook      func(context.Context, target.Capability, map[string]string) error // nil: no hooks
+	Redact    func(wire.Exchange) wire.Exchange
+	Text      func(string) string // hides secrets in what a check says; nil: nothing is hidden
+	Curl      func(wire.Exchange) string
+	Epoch     time.Time // of the exchanges' times
+	Seed      uint64    // draws are a function of it; two runs with one seed draw the same
+	Effort    Effort
+	Financial bool          // operations with a financial effect may be called
+	Shrink    int           // requests that may be spent on shrinking one failure; 0: off
+	Parallel  int           // cases at once; 0: 8
+	Budget    int           // requests in all; 0: 20000, at deep effort 100000
+	JobSlots  int           // jobs at once; 0: 16
+	Rate      float64       // requests a second; 0: no limit
+	CaseTime  time.Duration // longest a case may take; 0: 2 minutes
 }
 
 // Outcome is what one case gave.
@@ -106,7 +107,10 @@ func newRunner(env Env, total int, on func(Event)) *runner {
 		env.Parallel = 8
 	}
 	if env.Budget <= 0 {
-		env.Budget = 20000
+		env.Budget = map[Effort]int{Deep: 100_000}[env.Effort]
+	}
+	if env.Budget <= 0 {
+		env.Budget = 20_000
 	}
 	if env.JobSlots <= 0 {
 		env.JobSlots = 16
@@ -152,7 +156,7 @@ func (r *runner) pool(ctx context.Context, cases []Case, idx []int, out []Outcom
 // one runs a case; a failure that was seen once is tried again, to tell whether it reproduces.
 func (r *runner) one(ctx context.Context, cs Case) Outcome {
 	if ctx.Err() != nil {
-		o := Outcome{Case: unjudged(cs, report.Inconclusive, "interrupted before it began", nil)}
+		o := Outcome{Case: unjudged(cs, report.Inconclusive, "not begun: "+context.Cause(ctx).Error(), nil)}
 		r.tell(Event{Case: cs.ID, Finished: &o})
 		return o
 	}
@@ -183,7 +187,7 @@ func needsSecondLook(o Outcome) bool {
 }
 
 func (r *runner) execute(ctx context.Context, cs Case) Outcome {
-	ctx, cancel := context.WithTimeout(ctx, r.CaseTime)
+	ctx, cancel := context.WithTimeout(ctx, r.timeFor(cs))
 	defer cancel()
 	st := newCaseState(r, cs)
 	began := time.Now()
@@ -191,10 +195,19 @@ func (r *runner) execute(ctx context.Context, cs Case) Outcome {
 	t.guard(func() { cs.Check.Run(ctx, t, cs.Subject) })
 	st.keepUnlessKept(t.at)
 	st.releaseJobs()
-	if err := ctx.Err(); err != nil && st.stop == "" {
+	if err := context.Cause(ctx); err != nil && st.stop == "" {
 		st.stop = fmt.Sprintf("ended after %s: %v", time.Since(began).Round(time.Millisecond), err)
 	}
 	return st.outcome(time.Since(began))
+}
+
+// timeFor gives a case longer where the rate of the whole run holds it up.
+func (r *runner) timeFor(cs Case) time.Duration {
+	d := r.CaseTime
+	if r.Rate > 0 {
+		d += time.Duration(float64(cs.Check.Cost.Requests*r.Parallel) / r.Rate * float64(time.Second))
+	}
+	return d
 }
 
 func (r *runner) tell(e Event) {

@@ -41,6 +41,7 @@ type caseState struct {
 	findings  map[string]*report.Finding
 	order     []string // of findings
 	stop      string   // why the flow ended before its end: inconclusive
+	lacks     string   // the capability that it ended for want of
 	skip      string   // the last reason why an attempt was given up
 	kitFault  string   // panic of the kit itself
 	exampleNo int
@@ -116,6 +117,9 @@ func (st *caseState) outcome(took time.Duration) Outcome {
 		}
 		o.Case.Verdict = report.Worse(o.Case.Verdict, v)
 	}
+	if st.lacks != "" {
+		o.Case.Needs = []string{st.lacks}
+	}
 	for _, c := range st.order {
 		o.Findings = append(o.Findings, *st.findings[c])
 	}
@@ -135,6 +139,8 @@ func (st *caseState) verdict(cl Claim) (report.Verdict, string) {
 		return report.Pass, ""
 	case why != "":
 		return report.NotApplicable, why
+	case st.lacks != "":
+		return report.NotExercised, st.stop
 	case st.stop != "":
 		return report.Inconclusive, st.stop
 	case len(st.order) > 0:

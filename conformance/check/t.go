@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -105,6 +106,14 @@ func (t *T) Inconclusive(format string, a ...any) {
 	panic(halt{})
 }
 
+// lack ends the flow: it would need a capability that the plan could not foresee.
+func (t *T) lack(c target.Capability, why string) {
+	t.st.mu.Lock()
+	t.st.lacks, t.st.stop = string(c), why
+	t.st.mu.Unlock()
+	panic(halt{})
+}
+
 // Skip gives up this attempt of a property (what was drawn does not lead anywhere); outside a
 // property it ends the flow. Claims that no attempt reached are inconclusive for this reason.
 func (t *T) Skip(format string, a ...any) {
@@ -147,14 +156,24 @@ func (t *T) Attempt(f func(*T)) (ok bool) {
 // Once computes a value once a run, shared by all cases: a reference that many creations need. An
 // error is remembered too.
 func (t *T) Once(key string, f func() (any, error)) (any, error) {
-	return t.st.run.memo.get(key, func() (v any, err error) {
+	v, err := t.st.run.memo.get(key, func() (v any, err error) {
 		// A flow that ends inside f must not leave through the memo: others wait for its value.
 		if t.guard(func() { v, err = f() }) {
-			err = fmt.Errorf("it could not be had: %s", t.st.stop)
+			err = &unavailable{why: t.st.stop, lacks: t.st.lacks}
 		}
 		return v, err
 	})
+	var u *unavailable
+	if errors.As(err, &u) && u.lacks != "" {
+		t.lack(target.Capability(u.lacks), u.why)
+	}
+	return v, err
 }
+
+// unavailable is why a value that all cases share could not be had.
+type unavailable struct{ why, lacks string }
+
+func (u *unavailable) Error() string { return "it could not be had: " + u.why }
 
 // Hook carries out an action of the profile on the target. One that fails says nothing about the
 // target's promises, so the flow ends.

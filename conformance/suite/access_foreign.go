@@ -63,13 +63,13 @@ func hidesForeign(s check.Subject) bool {
 }
 
 func runForeign(_ context.Context, t *check.T, s check.Subject) {
+	judgeAlive(t, stranger2)
 	mine := buildIntent(t, s.Op, primary, ownedBy(t, s.Op), 0)
 	if s.Op.Method == http.MethodGet {
 		if ex := t.Call(primary, mine.request()); !admitted(ex) {
 			t.Inconclusive("its own workspace was answered %s, so a refusal to another would prove nothing", describe(ex))
 		}
 	}
-	judgeAlive(t, stranger2)
 	tried := 0
 	for _, ref := range ownedRefs(t.Contract(), s.Op) {
 		if judgeForeignRef(t, s, mine, ref) {
@@ -81,8 +81,29 @@ func runForeign(_ context.Context, t *check.T, s check.Subject) {
 	}
 	if tried > 0 && hasEffect(s) && pathRef(s.Op) != nil {
 		(&door{op: s.Op, in: mine}).judgeUnmoved(t, "access.foreign-harmless")
+		judgeForeignCancel(t, s.Op)
 	} else {
 		t.NotApplicable("access.foreign-harmless", "it makes something new, and was refused")
+	}
+}
+
+// judgeForeignCancel tries to cancel jobs of another workspace until one is active when that comes,
+// a few times at most.
+func judgeForeignCancel(t *check.T, cancel *spec.Operation) {
+	i := slices.IndexFunc(t.Contract().Ops, func(op *spec.Operation) bool { return op.Job != nil && op.Job.Cancel == cancel.ID })
+	if i < 0 {
+		return
+	}
+	job := t.Contract().Ops[i]
+	m := machineOf(t.Contract(), job)
+	for range 4 {
+		in := buildIntent(t, cancel, primary, map[string]string{}, 0)
+		t.Call(stranger2, in.as(stranger2).request())
+		ex := t.Call(primary, reading(t, t.Contract().Op(job.Job.Read), primary, in.path[lastParam(cancel)]))
+		state := member(ex, job.Job.State)
+		if !t.Judge("access.foreign-harmless", admitted(ex) && state != job.Job.Cancelled, "a job that another workspace has not cancelled", describe(ex)) || !m.IsTerminal(state) {
+			return
+		}
 	}
 }
 
@@ -164,7 +185,7 @@ func judgeForeignRef(t *check.T, s check.Subject, mine intent, ref spec.Ref) (ok
 // sharedID reports whether another workspace is itself shown a thing that we did not make: a manifest
 // or a default that all have.
 func sharedID(t *check.T, resource, id string) bool {
-	if makerOf(t.Contract(), resource) != nil {
+	if madeByCallers(t.Contract(), resource) {
 		return false
 	}
 	for _, op := range t.Contract().Ops {
@@ -174,7 +195,7 @@ func sharedID(t *check.T, resource, id string) bool {
 		l := listing{op: op, role: stranger2, query: newIntent(t, op, stranger2).query}
 		for _, p := range l.sized(maxSize(op)).follow(t, nil, constant(maxSize(op)), 10, nil).pages {
 			if slices.Contains(p.ids, id) {
-				return !madeByCallers(t.Contract(), resource)
+				return true
 			}
 		}
 	}

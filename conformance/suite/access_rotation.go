@@ -348,16 +348,11 @@ func ownMember(t *check.T, c *creation, at tree.Pointer, role string) *intent {
 		in = in.with(body)
 		return &in
 	}
-	maker := makerOf(t.Contract(), resource)
-	if maker == nil || t.Profile().IsAbsent(maker.ID) {
+	// Of which kind that parent must be was tried with every authority, when the specimens were found.
+	made := map[string]string{}
+	if !freshParent(t, c.op, resource, role, made, c.example) {
 		return nil
 	}
-	for i := range max(1, len(bodies(maker))) {
-		made := map[string]string{}
-		if makeWith(t, maker, resource, role, made, i) {
-			in := exampleIntent(t, c.op, role, made, c.example)
-			return &in
-		}
-	}
-	return nil
+	in := exampleIntent(t, c.op, role, made, c.example)
+	return &in
 }

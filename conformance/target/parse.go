@@ -266,7 +266,7 @@ func (r *reader) budget(n *yaml.Node, b *Budget) {
 		"requests": func(v *yaml.Node) { b.Requests = r.count(v, "budget.requests") },
 		"jobs":     func(v *yaml.Node) { b.Jobs = r.count(v, "budget.jobs") },
 		"rate": func(v *yaml.Node) {
-			rate, err := parseRate(r.text(v, "budget.rate"))
+			rate, err := ParseRate(r.text(v, "budget.rate"))
 			if err != nil {
 				r.fail(v, "budget.rate: %v", err)
 			}
@@ -282,8 +282,8 @@ func (r *reader) budget(n *yaml.Node, b *Budget) {
 	})
 }
 
-// parseRate reads none, N/s or N/m and gives requests per second.
-func parseRate(s string) (float64, error) {
+// ParseRate reads none, N/s or N/m and gives requests per second.
+func ParseRate(s string) (float64, error) {
 	if s == "none" {
 		return 0, nil
 	}

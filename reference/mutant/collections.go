@@ -201,6 +201,11 @@ func walks() []Mutant {
 			},
 		},
 		{
+			ID: "walk-shows-hidden", Does: "Goes on showing an item that may no longer be seen.", Contract: "seer",
+			Breaks:  []string{"collections.hidden"},
+			Replace: func(r *core.Rules) { r.Hides = func(core.Principal, core.Resource, bool) bool { return false } },
+		},
+		{
 			ID: "walk-one-order", Does: "Accepts the order parameter and lists newest first all the same.", Contract: "seer",
 			Breaks:  []string{"collections.order"},
 			Replace: func(r *core.Rules) { r.Descending = func(*spec.OrderValue) bool { return true } },

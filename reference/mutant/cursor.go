@@ -46,7 +46,7 @@ func cursors() []Mutant {
 		},
 		{
 			ID: "cursor-unsigned", Does: "Writes its cursors in plain base64 and obeys what comes back.", Contract: "seer",
-			Breaks: []string{"collections.tamper"},
+			Breaks: []string{"collections.tamper", "collections.cursor-refusal"},
 			Replace: func(r *core.Rules) {
 				r.Seal = func(_ cursor.Keys, scope, plain []byte) (string, error) {
 					return base64.RawURLEncoding.EncodeToString(slices.Concat(tie(scope), plain)), nil

@@ -143,6 +143,25 @@ func states() []Mutant {
 			Replace: staleReads,
 		},
 		{
+			ID: "job-falls-back", Does: "Answers the first read of a completed job from what it kept when it admitted the job.", Contract: "seer",
+			Breaks: []string{"jobs.transitions"},
+			Replace: func(r *core.Rules) {
+				var read sync.Map // completed job
+				r.Represent = func(op *spec.Operation, res core.Resource) json.RawMessage {
+					if op.ID != "getJob" || res.State != "completed" {
+						return res.Body
+					}
+					if _, before := read.LoadOrStore(res.ID, true); before {
+						return res.Body
+					}
+					body := decoded(res.Body)
+					body["state"] = "accepted"
+					delete(body, "result_ref")
+					return encode(body)
+				}
+			},
+		},
+		{
 			ID: "job-touched-by-reads", Does: "Notes at each read of a job when it was read.", Contract: "notes",
 			Breaks: []string{"jobs.final", "jobs.cancel-ended", "jobs.cancel-twice", "jobs.cancel-quiet", "jobs.abandoned"},
 			Replace: representing("getExport", func(body map[string]any) {
