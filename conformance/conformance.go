@@ -87,7 +87,7 @@ func env(o Options, caller *target.REST, epoch time.Time) check.Env {
 	e := check.Env{Contract: o.Contract, Profile: o.Profile, Caller: caller, Passive: wire.Passive(), Hook: caller.RunHook,
 		Redact: caller.Redact, Text: caller.Redactor().Text, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
 		Financial: o.Financial && o.Profile.Sandbox,
-		Parallel: o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
+		Parallel:  o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
 	if o.NoShrink {
 		e.Shrink = 0
 	}

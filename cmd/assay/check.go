@@ -33,8 +33,7 @@ func (a *app) check() *cobra.Command {
 		Use:   "check",
 		Short: "Judge the server at a URL and print a verdict for every requirement of its contract",
 		Example: `  assay check --target https://api.example.com
-  assay check --profile staging.yaml --only SEER-IDEM* --format json --report out.json
-  assay check --profile staging.yaml --effort quick --rate 20/s --plan`,
+  assay check --profile staging.yaml --only SEER-IDEM* --rate 20/s --report out.json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
 	}

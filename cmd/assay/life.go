@@ -58,7 +58,7 @@ func (l lasting) reopen() error { return l.SetDeadline(time.Time{}) }
 // host runs one life after the other.
 type host struct {
 	serving
-	run     context.Context //nolint:containedctx // it is the lives' own, from start to stop
+	run     context.Context // of all lives, from start to stop
 	api     lasting
 	baseURL string
 	failed  chan<- error
@@ -121,11 +121,30 @@ func (h *host) Restart(ctx context.Context) error {
 	h.now.end(reference.ErrCrash)
 	h.now.running.Wait()
 	h.now.gate.close()
+	h.down()
 	if err := h.begin(context.WithoutCancel(ctx)); err != nil {
 		h.over = true
 		return err
 	}
 	return nil
+}
+
+// outage is how long nothing serves between two lives.
+const outage = 25 * time.Millisecond
+
+// down breaks whatever connects for a while. Errors end it early: the next life will tell.
+func (h *host) down() {
+	if h.api.SetDeadline(time.Now().Add(outage)) != nil {
+		return
+	}
+	for {
+		c, err := h.api.AcceptTCP()
+		if err != nil {
+			return
+		}
+		_ = c.SetLinger(0) // a reset, not an orderly end
+		_ = c.Close()
+	}
 }
 
 // stop ends the present life in order, and the port with it.

@@ -27,8 +27,7 @@ func (a *app) serve() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the reference of a contract until it is interrupted",
-		Example: `  assay serve --contract seer --addr 127.0.0.1:8080
-  assay serve --db seer.db --write-profile seer.yaml --format json
+		Example: `  assay serve --db seer.db --write-profile seer.yaml --format json
   assay serve --mutant idempotency-ignored --write-profile broken.yaml`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

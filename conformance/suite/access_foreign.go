@@ -176,7 +176,7 @@ func judgeForeignRef(t *check.T, s check.Subject, mine intent, ref spec.Ref) (ok
 		t.Judge("access.follows", rejected(foreign[0]), "a refusal "+what+", whose "+s.Op.Access.Follows+" is as foreign", describe(foreign[0]))
 	}
 	if hidesForeign(s) {
-		diff := tellsApart(t, foreign, unknown, append([]string{id}, never...))
+		diff := tellsApart(t.Contract(), foreign, unknown, append([]string{id}, never...))
 		t.Judge("access.oracle", diff == "", "the answer that an id gets which never was: "+describe(unknown[0]), diff)
 	}
 	return true

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"assay.kit/conformance/check"
 	"assay.kit/conformance/wire"
+	"assay.kit/spec"
 	"assay.kit/spec/tree"
 )
 
@@ -34,8 +34,8 @@ func unlike(id string, by int) string {
 
 // tellsApart names what is the same in both answers of each pair and different between the pairs; ""
 // is nothing. What differs within a pair comes of something else.
-func tellsApart(t *check.T, a, b [2]wire.Exchange, ids []string) string {
-	fa, fb := featuresOf(t, a, ids), featuresOf(t, b, ids)
+func tellsApart(c *spec.Contract, a, b [2]wire.Exchange, ids []string) string {
+	fa, fb := featuresOf(c, a, ids), featuresOf(c, b, ids)
 	for _, name := range sortedKeys(merged(fa, fb)) {
 		if x, y := fa[name], fb[name]; x.steady && y.steady && x.value != y.value {
 			return fmt.Sprintf("%s is %.120q, not %.120q", name, x.value, y.value)
@@ -68,7 +68,7 @@ func merged(a, b map[string]feature) map[string]feature {
 }
 
 // featuresOf are the parts of two answers to the like request: status, each header, body.
-func featuresOf(t *check.T, pair [2]wire.Exchange, ids []string) map[string]feature {
+func featuresOf(c *spec.Contract, pair [2]wire.Exchange, ids []string) map[string]feature {
 	out := map[string]feature{}
 	note := func(name, x, y string) { out[name] = feature{x, x == y} }
 	note("the status", fmt.Sprint(pair[0].Status()), fmt.Sprint(pair[1].Status()))
@@ -79,7 +79,7 @@ func featuresOf(t *check.T, pair [2]wire.Exchange, ids []string) map[string]feat
 		}
 	}
 	requestID := "x-request-id"
-	if e := t.Contract().Doc.Correlation; e != nil {
+	if e := c.Doc.Correlation; e != nil {
 		requestID = strings.ToLower(e.Name)
 	}
 	for name := range names {
@@ -87,18 +87,18 @@ func featuresOf(t *check.T, pair [2]wire.Exchange, ids []string) map[string]feat
 			note("header "+name, blank(strings.Join(pair[0].HeaderValues(name), ", "), ids), blank(strings.Join(pair[1].HeaderValues(name), ", "), ids))
 		}
 	}
-	note("the body", comparableBody(t, pair[0], ids), comparableBody(t, pair[1], ids))
+	note("the body", comparableBody(c, pair[0], ids), comparableBody(c, pair[1], ids))
 	return out
 }
 
 // comparableBody is a body without what may differ between any two answers: the request's id, and
 // the ids that were asked for.
-func comparableBody(t *check.T, ex wire.Exchange, ids []string) string {
+func comparableBody(c *spec.Contract, ex wire.Exchange, ids []string) string {
 	v, err := bodyOf(ex)
 	if err != nil {
 		return blank(string(ex.Body()), ids)
 	}
-	if e := t.Contract().Doc.Error; e != nil && e.RequestID != "" {
+	if e := c.Doc.Error; e != nil && e.RequestID != "" {
 		if _, there := tree.Get(v, e.RequestID); there {
 			set(v, e.RequestID, "")
 		}

@@ -158,13 +158,14 @@ func crash(t *check.T, op *spec.Operation, sm specimen) {
 	if told == 0 {
 		t.Inconclusive("nothing was acknowledged before the restart")
 	}
-	c.judgeKept(done) // before any request is repeated: a repetition may bring back what was lost
+	// Before any request is repeated: a repetition may bring back what was lost.
+	c.judgeKept(done)
+	c.judgeStillConflict(done, c.otherPayload(all))
 	if op.Moves != nil {
 		c.judgeStillMoved(done)
 	}
 	ids := c.judgeAfter(done)
 	c.judgeSet(ids)
-	c.judgeStillConflict(done, c.otherPayload(all))
 	for _, id := range ids {
 		if !sm.job || !c.judgeEnds(id, usual) {
 			break

@@ -13,7 +13,22 @@ import (
 
 // expiry judges what time takes away, by moving the target's clock.
 func expiry() []check.Check {
-	return []check.Check{{
+	return []check.Check{
+		{
+			ID:     "expiry.crowded",
+			Does:   "Uses many other keys between a creation and its repetition.",
+			Claims: []check.Claim{{ID: "expiry.crowded", Says: "A key stays bound for its time, however many others are used meanwhile."}},
+			Select: selectOneCreation,
+			Cost:   check.Cost{Requests: 450, Jobs: 1},
+			Run:    runCrowded,
+		},
+		expiringKeys(),
+	}
+}
+
+// expiringKeys is the row whose case moves the clock.
+func expiringKeys() check.Check {
+	return check.Check{
 		ID:   "expiry.key",
 		Does: "Repeats a creation while its key is bound, close to its expiry, and after it.",
 		Claims: []check.Claim{
@@ -28,13 +43,35 @@ func expiry() []check.Check {
 		Select: func(c *spec.Contract) []check.Subject { return only(keyed(c), retains) },
 		Cost:   check.Cost{Requests: 80, Jobs: 1},
 		Run:    runExpiry,
-	}}
+	}
 }
 
 func retains(s check.Subject) bool { return s.Op.Idempotency.Retention != spec.Period{} }
 
 func freshAfterwards(s check.Subject) bool {
 	return s.Op.Idempotency.AfterExpiry == "fresh" && s.Op.Moves == nil
+}
+
+func runCrowded(_ context.Context, t *check.T, s check.Subject) {
+	const lanes = 4
+	c := newCreation(t, s.Op, specimens(t, s.Op)[0])
+	first := c.open()
+	each := scaled(t, 10, 75, 1500) / lanes
+	others := make([][]intent, lanes)
+	for i := range others {
+		for range each {
+			others[i] = append(others[i], c.in.keyed(t.Key()))
+		}
+	}
+	t.Lanes(lanes, func(lane *check.T, i int) {
+		for _, in := range others[i] {
+			if ex := lane.Call(in.role, in.request()); !admitted(ex) {
+				lane.Inconclusive("the same payload under another key was answered %s", describe(ex))
+			}
+		}
+	})
+	again := c.send(c.in)
+	t.Judge("expiry.crowded", c.same(first, again), fmt.Sprintf("%s, after %d other keys", c.replayOf(first), lanes*each), describe(again))
 }
 
 // closeTo is how near to the expiry a key is still tried: the clock runs on while it is.

@@ -51,8 +51,8 @@ func (r *recorder) Now() time.Time { return time.Date(2026, 10, 1, 0, 0, 0, 0, t
 func (r *recorder) Advance(_ context.Context, d time.Duration) error {
 	return r.did("advance %s", d)
 }
-func (r *recorder) Freeze(context.Context) error { return r.did("freeze") }
-func (r *recorder) Resume(context.Context) error { return r.did("resume") }
+func (r *recorder) Freeze(context.Context) error  { return r.did("freeze") }
+func (r *recorder) Resume(context.Context) error  { return r.did("resume") }
 func (r *recorder) Restart(context.Context) error { return r.did("restart") }
 
 func send(r *recorder, method, name, body string, header ...string) (int, map[string]any) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay.kit/reference/core"
@@ -40,17 +41,47 @@ func durabilities() []Mutant {
 		{
 			ID: "crash-forgets-keys", Does: "Keeps its keys in memory.", Contract: "seer",
 			Breaks: []string{"durability.replay"}, May: again,
-			Replace: forgetfulKeys,
+			Replace: forgetfulKeys(1 << 20),
 		},
 		{
 			ID: "crash-forgets-keys-of-notes", Does: "Keeps its keys in memory.", Contract: "notes",
 			Breaks: []string{"durability.replay"}, May: again,
-			Replace: forgetfulKeys,
+			Replace: forgetfulKeys(1 << 20),
 		},
 		{
 			ID: "crash-loses-last", Does: "Acknowledges creations and stores them a few at a time.", Contract: "notes",
 			Breaks: []string{"durability.replay"}, May: again,
 			Replace: writeBehind,
+		},
+		{
+			ID: "crash-doubles", Does: "Carries the first creation after a start out once more, as if it had been under way.", Contract: "seer",
+			Breaks: []string{"durability.once"},
+			Wrap: func(next http.Handler) http.Handler {
+				var started atomic.Bool
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body := string(bodyOf(r))
+					a := ask(next, r)
+					if r.Header.Get("Idempotency-Key") != "" && a.status < 300 && !started.Swap(true) {
+						also(next, r, r.Method, r.URL.Path, body)
+					}
+					a.send(w)
+				})
+			},
+		},
+		{
+			ID: "crash-binds-late", Does: "Binds no key in the first moments after a start.", Contract: "notes",
+			Breaks: []string{"durability.recovery"},
+			May:    append(without("durability.recovery"), May{"durability.replay", "what was acknowledged in those moments has no key either"}),
+			Replace: func(r *core.Rules) {
+				const warm = 500 * time.Millisecond
+				began := time.Now()
+				r.Admit = func(ctx context.Context, s core.Store, a core.Admission) (core.Answer, *core.Problem, error) {
+					if bind := a.Bind; a.Keyed && time.Since(began) < warm {
+						a.Bind = func(w core.Writer, ans core.Answer) (core.Answer, error) { return bind(unbinding{w}, ans) }
+					}
+					return core.Admit(ctx, s, a)
+				}
+			},
 		},
 		{
 			ID: "crash-forgets-payload", Does: "Keeps the fingerprints of its keys in memory.", Contract: "seer",
@@ -250,10 +281,15 @@ func durabilities() []Mutant {
 	}
 }
 
-// forgetfulKeys binds keys in memory only.
-func forgetfulKeys(r *core.Rules) {
+// forgetfulKeys binds keys in memory only, and so many of them.
+func forgetfulKeys(most int) func(*core.Rules) {
+	return func(r *core.Rules) { keepKeys(r, most) }
+}
+
+func keepKeys(r *core.Rules, most int) {
 	var mu sync.Mutex
 	bound := map[string]core.Binding{}
+	var oldest []string
 	r.Admit = func(ctx context.Context, s core.Store, a core.Admission) (core.Answer, *core.Problem, error) {
 		if !a.Keyed {
 			return core.Admit(ctx, s, a)
@@ -273,6 +309,10 @@ func forgetfulKeys(r *core.Rules) {
 		ans, p, err := core.Admit(ctx, s, a)
 		if kept.Identity != "" && p == nil && err == nil {
 			bound[a.Identity] = kept
+			if oldest = append(oldest, a.Identity); len(oldest) > most {
+				delete(bound, oldest[0])
+				oldest = oldest[1:]
+			}
 		}
 		return ans, p, err
 	}

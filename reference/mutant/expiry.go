@@ -36,6 +36,11 @@ func expiries() []Mutant {
 			},
 		},
 		{
+			ID: "expiry-crowded", Does: "Has room for fifty keys, and forgets the oldest.", Contract: "notes",
+			Breaks:  []string{"expiry.crowded"},
+			Replace: forgetfulKeys(50),
+		},
+		{
 			ID: "expiry-half-time", Does: "Keeps a key for half of the retention and tells the whole.", Contract: "notes",
 			Breaks: []string{"expiry.before"},
 			Replace: func(r *core.Rules) {
@@ -193,6 +198,19 @@ func logs() []Mutant {
 			ID: "log-no-authorisation", Does: "Does not log that an action was authorised.", Contract: "seer",
 			Breaks: []string{"events.complete"}, May: []May{{"events.legal", "a step is missing in between"}},
 			Wrap: once("authorized"),
+		},
+		{
+			ID: "log-other-state", Does: "Logs that a job waits when it begins to run.", Contract: "seer",
+			Breaks: []string{"events.legal"}, May: []May{{"events.complete", "the state that was shown is missing"}},
+			Wrap: edit(func(r *http.Request, a *answer) {
+				m := a.object()
+				for _, e := range items(m) {
+					if text(e, "state") == "running" && is(r, "GET", "/v1/events") {
+						e["state"], e["type"] = "waiting", "job.waiting"
+						a.set(m)
+					}
+				}
+			}),
 		},
 		{
 			ID: "log-twice", Does: "Logs the end of a job twice.", Contract: "seer",
