@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 		{name: "both judged", run: func(t *T) { t.Judge("things.a", true, "", ""); t.Judge("things.b", true, "", "") }, a: report.Pass, b: report.Pass, whole: report.Pass},
 		{name: "one broken, flow goes on", run: func(t *T) { t.Judge("things.a", false, "x", "y"); t.Judge("things.b", true, "", "") }, a: report.Fail, b: report.Pass, whole: report.Fail},
 		{name: "one broken, flow ends", run: func(t *T) { t.Must("things.a", false, "x", "y"); t.Judge("things.b", true, "", "") }, a: report.Fail, b: report.Inconclusive, noteB: "not reached", whole: report.Fail},
-		{name: "never judged", run: func(t *T) { t.Judge("things.a", true, "", "") }, a: report.Pass, b: report.Inconclusive, noteB: "never came", whole: report.Inconclusive},
+		{name: "never judged", run: func(t *T) { t.Judge("things.a", true, "", "") }, a: report.Pass, b: report.Inconclusive, noteB: "met nothing", whole: report.Inconclusive},
 		{name: "inconclusive", run: func(t *T) { t.Judge("things.a", true, "", ""); t.Inconclusive("no %s", "luck") }, a: report.Pass, b: report.Inconclusive, noteB: "no luck", whole: report.Inconclusive},
 		{name: "not applicable", run: func(t *T) { t.Judge("things.a", true, "", ""); t.NotApplicable("things.b", "none here") }, a: report.Pass, b: report.NotApplicable, noteB: "none here", whole: report.Pass},
 		{name: "matcher", run: func(t *T) { t.That("things.a", 1, gomega.Equal(1)); t.That("things.b", 1, gomega.Equal(2)) }, a: report.Pass, b: report.Fail, whole: report.Fail},

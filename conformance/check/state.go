@@ -85,8 +85,11 @@ func (st *caseState) keep(a *attempt, f failure) {
 	old := st.findings[f.claim]
 	fd := &report.Finding{Claim: f.claim, Case: st.cs.ID, Message: st.says(f.claim), Expected: f.expected,
 		Actual: f.actual, Seed: st.run.Seed, Draws: append([]report.Draw{}, a.draws...), Reproduced: old != nil}
-	for _, ex := range a.exchanges[:f.after] {
-		red := st.run.Redact(ex)
+	for i, ex := range evidence(a.exchanges[:f.after]) {
+		if shows(ex, f.actual) {
+			fd.Telling = i + 1
+		}
+		red := slim(st.run.Redact(ex))
 		fd.Exchanges = append(fd.Exchanges, red)
 		fd.Curl = append(fd.Curl, st.run.Curl(red))
 	}
@@ -148,7 +151,7 @@ func (st *caseState) verdict(cl Claim) (report.Verdict, string) {
 	case st.skip != "":
 		return report.Inconclusive, "never reached: " + st.skip
 	default:
-		return report.Inconclusive, "the flow never came to judge it"
+		return report.Inconclusive, "the check met nothing at this target to judge it by"
 	}
 }
 

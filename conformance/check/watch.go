@@ -152,7 +152,7 @@ func (w *watcher) outcome(r *runner, claim, op, says string) Outcome {
 			continue
 		}
 		o.Case.Verdict = report.Fail
-		red := r.Redact(s.first)
+		red := slim(r.Redact(s.first))
 		o.Findings = append(o.Findings, report.Finding{Claim: claim, Case: o.Case.ID, Message: says,
 			Expected: s.finding.Expected, Actual: s.finding.Actual, Seed: r.Seed, Draws: []report.Draw{},
 			Reproduced: s.count > 1, Exchanges: []wire.Exchange{red}, Curl: []string{r.Curl(red)}})

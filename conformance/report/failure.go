@@ -46,11 +46,14 @@ func (p *printer) findings(r *Report) {
 	p.line("")
 }
 
-// telling is the number of the exchange to try by hand: the last that could change something, since
-// reading back comes after it; 0 if there is none.
+// telling is the number of the exchange to try by hand: the one that the finding is about, or the
+// last that could change something, since reading back comes after it; 0 if there is none.
 func telling(f Finding) int {
-	n := len(f.Curl)
-	for i := min(n, len(f.Exchanges)); i > 0; i-- {
+	n := min(len(f.Curl), len(f.Exchanges))
+	if f.Telling > 0 && f.Telling <= n {
+		return f.Telling
+	}
+	for i := n; i > 0; i-- {
 		if m := f.Exchanges[i-1].Req.Method; m != "GET" && m != "HEAD" {
 			return i
 		}

@@ -140,6 +140,7 @@ type Finding struct {
 	Reproduced   bool            `json:"reproduced"` // seen again when tried again
 	Exchanges    []wire.Exchange `json:"exchanges"`
 	Curl         []string        `json:"curl"`
+	Telling      int             `json:"telling,omitempty"` // the exchange, from 1, that Actual is about; 0: not known
 }
 
 // Draw is one generated value, after shrinking.

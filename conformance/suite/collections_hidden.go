@@ -20,6 +20,7 @@ func hidden() []check.Check {
 			{ID: "collections.hidden-on", Says: "Hiding an item neither breaks a walk nor ends it: all others are in it, once."},
 		},
 		Needs:  []target.Capability{target.HideItem},
+		Lock:   check.Target, // in a shared collection the items of others would be most of the walk
 		Select: func(c *spec.Contract) []check.Subject { return only(selectFed(c), isSized) },
 		Cost:   check.Cost{Requests: 1500, Jobs: 1},
 		Run:    collectionsHidden,

@@ -9,7 +9,8 @@ import (
 	"assay.kit/conformance/wire"
 )
 
-// Curl writes an exchange's request as a line for a POSIX shell. The token is $ASSAY_TOKEN, bodies
+// Curl writes an exchange's request as a line for a POSIX shell. The token is $ASSAY_TOKEN, or that
+// of another role $ASSAY_TOKEN_ROLE, bodies
 // that no shell argument can carry come from printf, and curl's own habits (its default content
 // type, path tidying, HTTP/2) are turned off, so that the same bytes are sent.
 func Curl(ex wire.Exchange, baseURL string) string {
@@ -26,7 +27,7 @@ func Curl(ex wire.Exchange, baseURL string) string {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	for _, f := range fields {
-		add("-H", header(f))
+		add("-H", header(f, ex.Role))
 	}
 	pipe := ""
 	if rq.Body != nil {
@@ -47,10 +48,17 @@ func Curl(ex wire.Exchange, baseURL string) string {
 // control names what some shells and terminals change on its way.
 func control(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
 
-func header(f wire.Field) string {
+func tokenVariable(role string) string {
+	if role == "" || role == string(Primary) {
+		return "ASSAY_TOKEN"
+	}
+	return "ASSAY_TOKEN_" + strings.ToUpper(role)
+}
+
+func header(f wire.Field, role string) string {
 	if strings.EqualFold(f.Name, "Authorization") {
 		if scheme, token, ok := strings.Cut(f.Value, " "); ok && token != "" && strings.EqualFold(scheme, "bearer") {
-			return `"` + f.Name + ": " + scheme + ` $ASSAY_TOKEN"`
+			return `"` + f.Name + ": " + scheme + " $" + tokenVariable(role) + `"`
 		}
 	}
 	if f.Value == "" {

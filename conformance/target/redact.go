@@ -82,11 +82,11 @@ func spellings(s string) []string {
 	}
 }
 
-// Text hides every secret in a text.
+// Text hides the secrets in a text, but for those so short that ordinary words would go with them.
 func (r *Redactor) Text(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.all.Replace(s)
+	return r.long.Replace(s)
 }
 
 // Redact returns a copy that may be recorded.

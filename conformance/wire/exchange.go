@@ -21,7 +21,8 @@ type Request struct {
 	Method    string  `json:"method"`
 	Target    string  `json:"target"`
 	Fields    []Field `json:"fields,omitempty"`
-	Body      Bytes   `json:"body,omitempty"` // nil: no body; empty: Content-Length: 0
+	Body      Bytes   `json:"body,omitempty"`     // nil: no body; empty: Content-Length: 0
+	Left      int     `json:"left_out,omitempty"` // bytes of the body that a report leaves out
 }
 
 // Head is the status line and header of an answer.
@@ -35,6 +36,7 @@ type Head struct {
 type Event struct {
 	At   time.Duration `json:"at"` // since the run began, monotonic
 	Data Bytes         `json:"data"`
+	Left int           `json:"left_out,omitempty"` // bytes that a report leaves out
 }
 
 // End says how the exchange ended.
