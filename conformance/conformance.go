@@ -70,7 +70,10 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if err := probe(ctx, o, caller); err != nil {
 		return nil, err
 	}
-	outcomes := check.Run(ctx, cases, env(o, caller, epoch), o.Progress)
+	e := env(o, caller, epoch)
+	count := newTally(caller)
+	e.Caller = count
+	outcomes := check.Run(ctx, cases, e, o.Progress)
 	rep := &report.Report{Target: o.Profile.BaseURL, Kit: report.Kit{Version: o.Version}, Seed: o.Seed, Strict: o.Strict,
 		Started: epoch.UTC(), Interrupted: ctx.Err() != nil,
 		Filtered: len(o.Only)+len(o.Skip) > 0, Cases: skipped, Findings: []report.Finding{}}
@@ -78,6 +81,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		rep.Cases = append(rep.Cases, oc.Case)
 		rep.Findings = append(rep.Findings, oc.Findings...)
 	}
+	rep.Warnings = count.warnings()
 	rep.Build(o.Contract)
 	rep.Seconds = time.Since(epoch).Seconds()
 	return rep, nil

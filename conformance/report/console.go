@@ -35,6 +35,7 @@ func (c Console) Write(w io.Writer, r *Report) error {
 	p.unjudged(r)
 	p.unlock(r)
 	p.created(r)
+	p.warnings(r)
 	p.line("%s", p.summary(r))
 	_, err := io.WriteString(w, p.out.String())
 	return err
@@ -49,6 +50,21 @@ type printer struct {
 func (p *printer) line(format string, a ...any) {
 	fmt.Fprintf(&p.out, format, a...)
 	p.out.WriteByte('\n')
+}
+
+// warnings come last, where they are read: they put everything above into doubt.
+func (p *printer) warnings(r *Report) {
+	for _, warning := range r.Warnings {
+		for i, l := range wrap("Note: "+Clean(warning), p.Width) {
+			if i > 0 {
+				l = "      " + l
+			}
+			p.line("%s", p.paint(Warn, l))
+		}
+	}
+	if len(r.Warnings) > 0 {
+		p.line("")
+	}
 }
 
 // label is how a verdict reads in a column.

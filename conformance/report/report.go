@@ -66,6 +66,7 @@ type Report struct {
 	Seconds      float64       `json:"seconds"`
 	Interrupted  bool          `json:"interrupted,omitempty"`
 	Filtered     bool          `json:"filtered,omitempty"` // only a selection was run
+	Warnings     []string      `json:"warnings,omitempty"` // about the run, not about the target's promises
 	Requirements []Requirement `json:"requirements"`
 	Cases        []Case        `json:"cases"`
 	Findings     []Finding     `json:"findings"`
