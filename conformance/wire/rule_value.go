@@ -32,7 +32,9 @@ func (v *View) members(judge func(raw map[string]any, value any, at tree.Pointer
 	if !v.walked {
 		v.walked = true
 		walk(v.answer.Schema, v.answer.Schema.Raw(), v.value, "", 0, func(raw map[string]any, value any, at tree.Pointer) {
-			v.placed = append(v.placed, placed{raw, value, at})
+			if raw["format"] == "date-time" || hasTrait(raw, "money") || hasTrait(raw, "unit") { // all that a rule asks for
+				v.placed = append(v.placed, placed{raw, value, at})
+			}
 		})
 	}
 	var out verdict
@@ -40,6 +42,14 @@ func (v *View) members(judge func(raw map[string]any, value any, at tree.Pointer
 		judge(p.raw, p.value, p.at, &out)
 	}
 	return out
+}
+
+// hasTrait reports whether a schema has a trait beside it, without reading the trait: this is asked
+// of every value of every answer.
+func hasTrait(raw map[string]any, name string) bool {
+	x, _ := raw["x-assay"].(map[string]any)
+	_, ok := x[name]
+	return ok
 }
 
 // dateTime: RFC 3339 §5.6; a local time without an offset names no moment.
@@ -70,6 +80,9 @@ var integerText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 
 func money(v *View) verdict {
 	return v.members(func(raw map[string]any, value any, at tree.Pointer, out *verdict) {
+		if !hasTrait(raw, "money") {
+			return
+		}
 		m := spec.PropertyTraitsOf(raw).Money
 		if _, object := value.(map[string]any); m == nil || !object {
 			return
@@ -97,7 +110,7 @@ func sub(object any, name string) any {
 // finite: JSON has no NaN, so servers smuggle it in as text, null or a number that no double holds.
 func finite(v *View) verdict {
 	return v.members(func(raw map[string]any, value any, at tree.Pointer, out *verdict) {
-		if spec.PropertyTraitsOf(raw).Unit == "" {
+		if !hasTrait(raw, "unit") {
 			return
 		}
 		switch n := value.(type) {
