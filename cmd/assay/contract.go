@@ -53,4 +53,4 @@ func relocated(le *spec.LoadError, dir, name string) *spec.LoadError {
 	return out
 }
 
-const contractUsage = "a built-in contract (seer, notes) or a folder with openapi.yaml, tool-catalog.json, requirements.yaml"
+const contractUsage = "a built-in contract (seer, notes, starter) or a folder with openapi.yaml, tool-catalog.json, requirements.yaml"

