@@ -39,7 +39,7 @@ func (a *app) check() *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.target, "target", "", "base URL of the server; overrides the profile's base_url")
-	fl.StringVar(&f.contract, "contract", "", contractUsage+" (default: the profile's, else seer)")
+	fl.StringVar(&f.contract, "contract", "", contractUsage()+" (default: the profile's, else seer)")
 	fl.StringVar(&f.profile, "profile", "", "file that says what the contract cannot: credentials, hooks, data (default: from the contract's environment variables)")
 	fl.StringSliceVar(&f.only, "only", nil, "judge only these requirements, claims, checks, families, operations or cases; a trailing * matches a prefix")
 	fl.StringSliceVar(&f.skip, "skip", nil, "leave these out; the same names as --only")

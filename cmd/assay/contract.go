@@ -53,4 +53,7 @@ func relocated(le *spec.LoadError, dir, name string) *spec.LoadError {
 	return out
 }
 
-const contractUsage = "a built-in contract (seer, notes, starter) or a folder with openapi.yaml, tool-catalog.json, requirements.yaml"
+// contractUsage says what a flag that names a contract takes.
+func contractUsage() string {
+	return "a built-in contract (" + strings.Join(contracts.Names(), ", ") + ") or a folder with openapi.yaml, tool-catalog.json, requirements.yaml"
+}

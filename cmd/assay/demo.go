@@ -31,7 +31,7 @@ func (a *app) demo() *cobra.Command {
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runDemo(c.Context(), f) },
 	}
-	c.Flags().StringVar(&f.contract, "contract", "seer", contractUsage)
+	c.Flags().StringVar(&f.contract, "contract", "seer", contractUsage())
 	choiceVar(c, &f.store, "store", "where the reference keeps its state", storeSQLite, storeMemory)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
 	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")

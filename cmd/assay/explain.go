@@ -51,7 +51,7 @@ func (a *app) explain() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&contract, "contract", "seer", contractUsage)
+	c.Flags().StringVar(&contract, "contract", "seer", contractUsage())
 	choiceVar(c, &format, "format", "how to print", "text", "json")
 	return c
 }

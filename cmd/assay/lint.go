@@ -54,7 +54,7 @@ func (a *app) lint() *cobra.Command {
 			}
 		},
 	}
-	c.Flags().StringVar(&contract, "contract", "seer", contractUsage)
+	c.Flags().StringVar(&contract, "contract", "seer", contractUsage())
 	choiceVar(c, &format, "format", "how to print", "text", "json")
 	return c
 }

@@ -38,7 +38,7 @@ func (a *app) serve() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.contract, "contract", "seer", contractUsage)
+	fl.StringVar(&f.contract, "contract", "seer", contractUsage())
 	fl.StringVar(&f.addr, "addr", loopback, "where to listen; port 0 takes a free one")
 	fl.StringVar(&f.db, "db", "", "file of the SQLite store")
 	choiceVar(c, &f.store, "store", "where the state is kept (default: sqlite with --db, else memory)", "", storeSQLite, storeMemory)
