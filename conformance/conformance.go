@@ -30,7 +30,8 @@ type Options struct {
 	Financial bool // allow financial effects; the profile must say sandbox too
 	Strict    bool // warnings fail
 	NoShrink  bool
-	Version   string // of the kit, for the report
+	Spent     *check.Spent // filled with where the time went; may be nil
+	Version   string       // of the kit, for the report
 	Progress  func(check.Event)
 }
 
@@ -90,8 +91,8 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 func env(o Options, caller *target.REST, epoch time.Time) check.Env {
 	e := check.Env{Contract: o.Contract, Profile: o.Profile, Caller: caller, Passive: wire.Passive(), Hook: caller.RunHook,
 		Redact: caller.Redact, Text: caller.Redactor().Text, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
-		Financial: o.Financial && o.Profile.Sandbox,
-		Parallel:  o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
+		Financial: o.Financial && o.Profile.Sandbox, Spent: o.Spent,
+		Parallel: o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
 	if o.NoShrink {
 		e.Shrink = 0
 	}

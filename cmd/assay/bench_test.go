@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"assay.kit/conformance"
 	"assay.kit/conformance/check"
+	"assay.kit/conformance/report"
 	"assay.kit/conformance/target"
 	"assay.kit/conformance/wire"
 	"assay.kit/reference/store/memory"
@@ -88,6 +90,32 @@ func BenchmarkCall(b *testing.B) {
 		b.Errorf("the loop ended %s: %s", v, out[0].Case.Note)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// BenchmarkFullRun judges the Seer reference on memory once at standard effort, and says where the
+// time of its cases went: in requests, in waiting for jobs, in passive judgement, in all the rest
+// (drawing, comparing, queueing for the processor).
+func BenchmarkFullRun(b *testing.B) {
+	ct, ref := benchServer(b)
+	for b.Loop() {
+		spent := new(check.Spent)
+		rep, err := conformance.Run(b.Context(), conformance.Options{Contract: ct, Profile: ref.profile, Seed: 1, Financial: true, Spent: spent})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if rep.Verdict != report.Conformant {
+			b.Errorf("the reference is %s: %s", rep.Verdict, rep.Note)
+		}
+		var all float64
+		for _, cs := range rep.Cases {
+			all += cs.Seconds
+		}
+		share := func(n int64) float64 { return 100 * float64(n) / 1e9 / all }
+		b.ReportMetric(float64(rep.Summary.Requests), "requests")
+		b.ReportMetric(share(spent.Calling.Load()), "%calling")
+		b.ReportMetric(share(spent.Waiting.Load()), "%waiting")
+		b.ReportMetric(share(spent.Watching.Load()), "%watching")
+	}
 }
 
 // inLanes runs f n times, lanesOfBench at once.

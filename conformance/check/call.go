@@ -15,6 +15,7 @@ import (
 const (
 	backoffs   = 6                // how often "later" is honoured before the case gives up
 	maxBackoff = 90 * time.Second // one wait; a longer Retry-After ends the case
+	jobRoom    = 30 * time.Second // how long a creation of a job is tried again for want of room: others' jobs end meanwhile
 )
 
 // Call sends one request as a role ("" sends no credential) and returns what came of it. An answer
@@ -33,6 +34,8 @@ func (t *T) Call(role string, rq wire.Request) wire.Exchange {
 
 // Send is Call for checks that look at broken exchanges themselves: whatever the End, it returns.
 func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
+	op := t.Contract().Op(rq.Operation)
+	begun := time.Now()
 	for n := 0; ; n++ {
 		ex := t.SendOnce(role, rq, o)
 		later := t.Contract().Doc.Backpressure
@@ -43,7 +46,11 @@ func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
 		if !ok {
 			wait = time.Duration(n+1) * 250 * time.Millisecond
 		}
-		if n == backoffs || wait > maxBackoff {
+		room := op != nil && op.Job != nil && ex.Head.Status == http.StatusTooManyRequests && time.Since(begun) < jobRoom
+		if room {
+			wait = max(50*time.Millisecond, min(wait, time.Second)) // a slot comes free when a job ends, whatever was estimated
+		}
+		if n >= backoffs && !room || wait > maxBackoff {
 			t.Inconclusive("%s %s is still answered %d after %d waits", rq.Method, pathOf(rq.Target), ex.Head.Status, n)
 		}
 		t.Pause(wait)
@@ -68,12 +75,16 @@ func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange 
 	t.st.seq++
 	seq := t.st.seq
 	t.st.mu.Unlock()
+	began := time.Now()
 	ex := r.Caller.Do(t.ctx, role, rq, o)
+	called := time.Now()
+	r.Spent.Calling.Add(int64(called.Sub(began)))
 	ex.Case, ex.Lane, ex.Seq, ex.Role = t.st.cs.ID, t.lane, seq, role
 	t.at.mu.Lock()
 	t.at.exchanges = append(t.at.exchanges, ex)
 	t.at.mu.Unlock()
 	r.watch.look(ex)
+	r.Spent.Watching.Add(int64(time.Since(called)))
 	return ex
 }
 

@@ -36,13 +36,22 @@ type Env struct {
 	Epoch     time.Time // of the exchanges' times
 	Seed      uint64    // draws are a function of it; two runs with one seed draw the same
 	Effort    Effort
-	Financial bool          // operations with a financial effect may be called
-	Shrink    int           // requests that may be spent on shrinking one failure; 0: off
-	Parallel  int           // cases at once; 0: 8
-	Budget    int           // requests in all; 0: 20000, at deep effort 100000
-	JobSlots  int           // jobs at once; 0: 16
-	Rate      float64       // requests a second; 0: no limit
-	CaseTime  time.Duration // longest a case may take; 0: 2 minutes
+	Financial bool                             // operations with a financial effect may be called
+	Shrink    int                              // requests that may be spent on shrinking one failure; 0: off
+	Parallel  int                              // cases at once; 0: 8
+	Budget    int                              // requests in all; 0: 20000, at deep effort 100000
+	JobSlots  int                              // jobs at once; 0: 16
+	Rate      float64                          // requests a second; 0: no limit
+	Spent     *Spent                           // where the time of the cases went; may be nil
+	Broken    func(claim string, requests int) // told at once, from many goroutines, with the requests sent so far; may be nil
+	CaseTime  time.Duration                    // longest a case may take; 0: 2 minutes
+}
+
+// Spent adds up, over all lanes, what cases spent their time on.
+type Spent struct {
+	Calling  atomic.Int64 // nanoseconds: requests under way
+	Waiting  atomic.Int64 // between two polls, or because the target asked for it
+	Watching atomic.Int64 // passive claims
 }
 
 // Outcome is what one case gave.
@@ -124,9 +133,14 @@ func newRunner(env Env, total int, on func(Event)) *runner {
 	}
 	var b [6]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
-	return &runner{Env: env, nonce: hex.EncodeToString(b[:]), limiter: rate.NewLimiter(limit, 1),
+	if env.Spent == nil {
+		env.Spent = new(Spent)
+	}
+	r := &runner{Env: env, nonce: hex.EncodeToString(b[:]), limiter: rate.NewLimiter(limit, 1),
 		jobs: semaphore.NewWeighted(int64(env.JobSlots)), watch: newWatcher(env.Contract, env.Passive),
 		onEvent: on, total: total}
+	r.watch.broken = r.broken
+	return r
 }
 
 // pool runs the cases at these indexes, at most Parallel at once.
@@ -208,6 +222,12 @@ func (r *runner) timeFor(cs Case) time.Duration {
 		d += time.Duration(float64(cs.Check.Cost.Requests*r.Parallel) / r.Rate * float64(time.Second))
 	}
 	return d
+}
+
+func (r *runner) broken(claim string) {
+	if r.Broken != nil {
+		r.Broken(claim, int(r.sent.Load()))
+	}
 }
 
 func (r *runner) tell(e Event) {

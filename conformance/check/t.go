@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,7 @@ func (t *T) Judge(claim string, ok bool, expected, actual string) bool {
 		t.at.mu.Lock()
 		t.at.failures = append(t.at.failures, failure{claim, expected, actual, len(t.at.exchanges)})
 		t.at.mu.Unlock()
+		t.st.run.broken(claim)
 	}
 	return ok
 }
@@ -159,7 +161,7 @@ func (t *T) Once(key string, f func() (any, error)) (any, error) {
 	v, err := t.st.run.memo.get(key, func() (v any, err error) {
 		// A flow that ends inside f must not leave through the memo: others wait for its value.
 		if t.guard(func() { v, err = f() }) {
-			err = &unavailable{why: t.st.stop, lacks: t.st.lacks}
+			err = &unavailable{why: cmp.Or(t.st.stop, t.st.skip, "what it takes is not here"), lacks: t.st.lacks}
 		}
 		return v, err
 	})
@@ -227,6 +229,7 @@ func (t *T) JobSlot() (done func()) {
 
 // Pause waits d of real time: between two polls, never for something to expire.
 func (t *T) Pause(d time.Duration) {
+	defer func(began time.Time) { t.st.run.Spent.Waiting.Add(int64(time.Since(began))) }(time.Now())
 	select {
 	case <-time.After(d):
 	case <-t.ctx.Done():

@@ -34,6 +34,7 @@ func (m *memo) get(key string, f func() (any, error)) (any, error) {
 type watcher struct {
 	contract *spec.Contract
 	rules    []wire.Rule
+	broken   func(claim string)
 	mu       sync.Mutex
 	looked   map[[2]string]int // claim, operation -> exchanges judged
 	found    map[spot]*seen
@@ -88,6 +89,7 @@ func (w *watcher) note(claim, op string, ex wire.Exchange, findings []wire.Findi
 			s.count++
 		} else {
 			w.found[p] = &seen{finding: f, first: ex, count: 1}
+			w.broken(claim)
 		}
 	}
 }
@@ -123,6 +125,9 @@ func (w *watcher) outcomes(r *runner) []Outcome {
 	}
 	var keys [][2]string
 	for k := range w.looked {
+		if r.Profile != nil && r.Profile.IsAbsent(k[1]) {
+			continue // what the target is said to lack promises nothing
+		}
 		keys = append(keys, k)
 	}
 	sort.Slice(keys, func(i, j int) bool { return keys[i][0]+"@"+keys[i][1] < keys[j][0]+"@"+keys[j][1] })

@@ -32,6 +32,11 @@ func BreakAt(s *schema.Schema, base any, p Place, o Options) (b Broken, ok bool)
 	return all[0], true
 }
 
+// WaysAt lists all ways to break base at one place of Keywords that BreakAt chooses from, in its order.
+func WaysAt(s *schema.Schema, base any, p Place, o Options) []Broken {
+	return breaks(maker{s: s, o: o}, base, p)
+}
+
 // Negative generates broken values of a valid base: a place first, then one of the ways to break it.
 func Negative(s *schema.Schema, base any, o Options) *rapid.Generator[Broken] {
 	places := Keywords(s, base, o)

@@ -184,7 +184,7 @@ func mutations(s string) []any {
 		}
 		out = append(out, string(swapCase(first))+s[size:], s[:len(s)-tail]+string(swapCase(last)), s[size:], s[:len(s)-tail])
 	}
-	return append(out, s+" ", s+"!", " "+s, strings.ToUpper(s), strings.ToLower(s), "", "!", strings.Repeat("!", utf8.RuneCountInString(s)))
+	return append(out, s+" ", s+"!", s+"\n", " "+s, strings.ToUpper(s), strings.ToLower(s), "", "!", strings.Repeat("!", utf8.RuneCountInString(s)))
 }
 
 func swapCase(r rune) rune {

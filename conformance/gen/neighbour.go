@@ -261,13 +261,18 @@ func asNumber(s string) []any {
 	return []any{json.Number(s)}
 }
 
-// nearNumbers goes a step up and down, a small fraction, the opposite sign, ten times.
+// nearNumbers changes the last digit of a fraction and goes a step up and down, a small fraction, the
+// opposite sign, ten times.
 func nearNumbers(n json.Number) []any {
 	r, ok := rational(n)
 	if !ok {
 		return nil
 	}
 	var out []any
+	if i := strings.IndexByte(n.String(), '.'); i >= 0 && strings.Trim(n.String(), "-0123456789.") == "" {
+		last := next(rune(n.String()[len(n.String())-1]))
+		out = append(out, json.Number(n.String()[:len(n.String())-1]+string(last)))
+	}
 	for _, d := range []*big.Rat{big.NewRat(1, 1), big.NewRat(-1, 1), big.NewRat(1, 1_000_000), big.NewRat(1, 2)} {
 		out = append(out, decimal(new(big.Rat).Add(r, d)))
 	}

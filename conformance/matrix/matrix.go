@@ -80,6 +80,7 @@ type Mutant struct {
 	Verdict    Verdict  `json:"verdict"`
 	KilledBy   []string `json:"killed_by"`
 	Requests   int      `json:"requests"`
+	FirstKill  int      `json:"first_kill,omitempty"` // requests sent when the first of Breaks was found broken
 	Unexpected []string `json:"unexpected,omitempty"` // claims found broken outside Breaks and May
 	Note       string   `json:"note,omitempty"`
 }
@@ -205,7 +206,10 @@ func (o Options) one(ctx context.Context, t Target, out *Result) error {
 		return fmt.Errorf("%s: %w", t.ID, err)
 	}
 	defer caller.Close()
-	outcomes := check.Run(ctx, cases, o.env(&own, caller, epoch), nil)
+	slices.SortStableFunc(cases, func(a, b check.Case) int { return t.concern(a) - t.concern(b) })
+	e, first := o.env(&own, caller, epoch), firstKill{breaks: t.Breaks}
+	e.Broken = first.note
+	outcomes := check.Run(ctx, cases, e, nil)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -213,8 +217,35 @@ func (o Options) one(ctx context.Context, t Target, out *Result) error {
 		out.Reference.FalseAlarms = alarms(o.Contract.Name, outcomes)
 		return nil
 	}
-	out.Mutants = []Mutant{verdict(t, outcomes)}
+	m := verdict(t, outcomes)
+	m.FirstKill = first.requests
+	out.Mutants = []Mutant{m}
 	return nil
+}
+
+// concern orders cases: those that judge what the target breaks come first, so that it is known early.
+func (t Target) concern(cs check.Case) int {
+	for _, cl := range cs.Check.Claims {
+		if slices.Contains(t.Breaks, cl.ID) {
+			return 0
+		}
+	}
+	return 1
+}
+
+// firstKill remembers how much was sent before a target was found out.
+type firstKill struct {
+	breaks   []string
+	mu       sync.Mutex
+	requests int
+}
+
+func (k *firstKill) note(claim string, requests int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.requests == 0 && slices.Contains(k.breaks, claim) {
+		k.requests = requests
+	}
 }
 
 // affected returns the checks of every family that judges one of the target's claims, and of those

@@ -156,7 +156,7 @@ func TestOrderAndJSON(t *testing.T) {
 	r.Mutants = r.Mutants[:1]
 	r.Mutants[0].Requests = 1
 	b, err := json.Marshal(r)
-	want := `{"reference":{"false_alarms":[]},"mutants":[{"id":"m00","breaks":["alpha.answers"],"verdict":"killed","killed_by":["alpha.answers"],"requests":1}]}`
+	want := `{"reference":{"false_alarms":[]},"mutants":[{"id":"m00","breaks":["alpha.answers"],"verdict":"killed","killed_by":["alpha.answers"],"requests":1,"first_kill":1}]}`
 	if err != nil || string(b) != want {
 		t.Errorf("got %s, %v", b, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"assay.kit/spec/tree"
 )
 
-const stranger2 = string(target.SecondWorkspace)
+const otherWorkspace = string(target.SecondWorkspace)
 
 // selectNaming gives the operations that name a resource which somebody owns.
 func selectNaming(c *spec.Contract) []check.Subject {
@@ -63,7 +63,7 @@ func hidesForeign(s check.Subject) bool {
 }
 
 func runForeign(_ context.Context, t *check.T, s check.Subject) {
-	judgeAlive(t, stranger2)
+	judgeAlive(t, otherWorkspace)
 	mine := buildIntent(t, s.Op, primary, ownedBy(t, s.Op), 0)
 	if s.Op.Method == http.MethodGet {
 		if ex := t.Call(primary, mine.request()); !admitted(ex) {
@@ -98,7 +98,7 @@ func judgeForeignCancel(t *check.T, cancel *spec.Operation) {
 	m := machineOf(t.Contract(), job)
 	for range 4 {
 		in := buildIntent(t, cancel, primary, map[string]string{}, 0)
-		t.Call(stranger2, in.as(stranger2).request())
+		t.Call(otherWorkspace, in.as(otherWorkspace).request())
 		ex := t.Call(primary, reading(t, t.Contract().Op(job.Job.Read), primary, in.path[lastParam(cancel)]))
 		state := member(ex, job.Job.State)
 		if !t.Judge("access.foreign-harmless", admitted(ex) && state != job.Job.Cancelled, "a job that another workspace has not cancelled", describe(ex)) || !m.IsTerminal(state) {
@@ -130,21 +130,24 @@ func judgeForeignRef(t *check.T, s check.Subject, mine intent, ref spec.Ref) (ok
 	var naming func(id string) intent
 	if ref.In == "path" {
 		id = mine.path[ref.Name]
-		naming = func(id string) intent { return mine.as(stranger2).renamed(ref.Name, id) }
+		naming = func(id string) intent { return mine.as(otherWorkspace).renamed(ref.Name, id) }
 	} else {
 		v, there := tree.Get(mine.body, ref.Pointer)
 		if !there || text(v) == "" {
 			return false
 		}
 		id = text(v)
-		theirs := buildIntent(t, s.Op, stranger2, map[string]string{}, 0)
+		theirs := buildIntent(t, s.Op, otherWorkspace, map[string]string{}, 0)
+		if own, _ := tree.Get(theirs.body, ref.Pointer); text(own) == id {
+			return false // what the other workspace is offered too is not foreign to it
+		}
 		naming = func(id string) intent {
 			body := clone(theirs.body)
 			set(body, ref.Pointer, id)
 			return theirs.with(body)
 		}
 	}
-	if sharedID(t, ref.Resource, id) {
+	if offered(t, ref, id) || sharedID(t, ref.Resource, id) {
 		return false
 	}
 	send := func(id string) wire.Exchange {
@@ -154,7 +157,7 @@ func judgeForeignRef(t *check.T, s check.Subject, mine intent, ref spec.Ref) (ok
 		}
 		free := jobSlotFor(t, s.Op)
 		defer free()
-		ex := t.Call(stranger2, in.request())
+		ex := t.Call(otherWorkspace, in.request())
 		if job := s.Op.Job; job != nil && ex.Status() == job.Accepted {
 			awaited(t, in, jobID(s.Op, ex)) // it should not have been admitted
 		}
@@ -182,6 +185,17 @@ func judgeForeignRef(t *check.T, s check.Subject, mine intent, ref spec.Ref) (ok
 	return true
 }
 
+// offered reports whether another workspace is told the same id where this one was: a default that
+// all share. A collection does not tell: to be shown another's thing there is the fault itself.
+func offered(t *check.T, ref spec.Ref, id string) bool {
+	from := t.Contract().Op(ref.From)
+	if from == nil || from.Collection != nil || from.Creates != nil || strings.Contains(from.Path, "{") || t.Profile().IsAbsent(from.ID) {
+		return false
+	}
+	own, _ := tree.Get(decoded(t.Call(otherWorkspace, buildIntent(t, from, otherWorkspace, map[string]string{}, 0).request())), ref.At)
+	return text(own) == id
+}
+
 // sharedID reports whether another workspace is itself shown a thing that we did not make: a manifest
 // or a default that all have.
 func sharedID(t *check.T, resource, id string) bool {
@@ -192,7 +206,7 @@ func sharedID(t *check.T, resource, id string) bool {
 		if op.Collection == nil || op.Collection.Resource != resource || strings.Contains(op.Path, "{") || t.Profile().IsAbsent(op.ID) {
 			continue
 		}
-		l := listing{op: op, role: stranger2, query: newIntent(t, op, stranger2).query}
+		l := listing{op: op, role: otherWorkspace, query: newIntent(t, op, otherWorkspace).query}
 		for _, p := range l.sized(maxSize(op)).follow(t, nil, constant(maxSize(op)), 10, nil).pages {
 			if slices.Contains(p.ids, id) {
 				return true
@@ -238,7 +252,7 @@ func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 		t.NotApplicable(claim, "nothing that the collection shows can be made here")
 		return
 	}
-	judgeAlive(t, stranger2)
+	judgeAlive(t, otherWorkspace)
 	views := []listing{f.list}
 	for _, fl := range s.Op.Collection.Filters {
 		if fl.Match != "equal" {
@@ -252,7 +266,7 @@ func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 		}
 	}
 	for _, l := range views {
-		l.role = stranger2
+		l.role = otherWorkspace
 		tr := l.follow(t, nil, constant(maxSize(s.Op)), 40, nil)
 		if len(tr.pages) == 0 {
 			t.Judge(claim, rejected(tr.broken), "an empty page or a refusal", describe(tr.broken))

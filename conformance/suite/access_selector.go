@@ -34,7 +34,7 @@ type selection struct{ name, value string }
 func selections(t *check.T, op *spec.Operation) []selection {
 	cn := t.Contract().Doc.Connection
 	_, mine := connectionOf(t, t.Contract().Op(cn.Operation), primary)
-	ex, theirs := connectionOf(t, t.Contract().Op(cn.Operation), stranger2)
+	ex, theirs := connectionOf(t, t.Contract().Op(cn.Operation), otherWorkspace)
 	other, ok := theirs.(map[string]any)
 	if !ok {
 		t.Inconclusive("the other workspace's connection could not be read: %s", describe(ex))
@@ -84,8 +84,8 @@ func (n selection) header() string { return "X-" + strings.ReplaceAll(n.name, "_
 // selectReading asks for a resource of the other workspace while naming that workspace.
 func selectReading(t *check.T, op *spec.Operation, names []selection) {
 	const claim = "access.selector"
-	theirs := buildIntent(t, op, stranger2, existing(t, op, stranger2), 0)
-	if ex := t.Call(stranger2, theirs.request()); !admitted(ex) {
+	theirs := buildIntent(t, op, otherWorkspace, existing(t, op, otherWorkspace), 0)
+	if ex := t.Call(otherWorkspace, theirs.request()); !admitted(ex) {
 		t.Inconclusive("the other workspace itself was answered %s", describe(ex))
 	}
 	if ex := t.Call(primary, theirs.as(primary).request()); admitted(ex) {
@@ -160,6 +160,6 @@ func (c *creation) judgeOwned(claim string, ex wire.Exchange, how string) {
 	}
 	c.t.Judge(claim, admitted(mine), c.op.Creates.Resource+" "+id+", made "+how+", for its caller to read", describe(mine))
 	read := c.t.Contract().Op(c.op.Creates.Read)
-	theirs := c.t.Call(stranger2, reading(c.t, read, stranger2, id))
+	theirs := c.t.Call(otherWorkspace, reading(c.t, read, otherWorkspace, id))
 	c.t.Judge(claim, !admitted(theirs), "nothing of it in the other workspace", describe(theirs))
 }

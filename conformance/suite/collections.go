@@ -30,7 +30,8 @@ func collections() []check.Check {
 				{ID: "collections.page-size", Says: "A page never holds more items than were asked for."},
 				{ID: "collections.default-size", Says: "Without a page size a page holds no more than the default."},
 				{ID: "collections.limit-rejected", Says: "A page size outside its bounds, or no integer, is refused and never adjusted.", For: outOfRange("reject")},
-				{ID: "collections.limit-clamped", Says: "A page size outside its bounds is answered, with no more items than the greatest size.", For: outOfRange("clamp")},
+				{ID: "collections.limit-clamped", Says: "A page size outside its bounds is taken for the nearest bound.", For: outOfRange("clamp")},
+				{ID: "collections.limit-type", Says: "A page size that is no integer is refused, also where one outside its bounds is not.", For: outOfRange("clamp")},
 			},
 			Select: selectSizedCollections,
 			Cost:   check.Cost{Requests: 110, Jobs: 1},
@@ -65,7 +66,7 @@ func collections() []check.Check {
 				{ID: "collections.new-walk", Says: "A new walk shows what was added before it began."},
 			},
 			Select: selectFed,
-			Cost:   check.Cost{Requests: 800, Jobs: 1},
+			Cost:   check.Cost{Requests: 1000, Jobs: 1},
 			Run:    collectionsGrowth,
 		},
 		{
@@ -83,15 +84,16 @@ func collections() []check.Check {
 		},
 		{
 			ID:   "collections.filters",
-			Does: "Walks under each filter and compares with what is known of the case's own items.",
+			Does: "Walks under each filter, and under two at once, and compares with what is known of the case's own items.",
 			Claims: []check.Claim{
 				{ID: "collections.filter-match", Says: "Every item of a filtered walk meets the filter.", For: isFiltered(false)},
 				{ID: "collections.filter-complete", Says: "A filtered walk returns every item that meets the filter.", For: isFiltered(false)},
 				{ID: "collections.filter-unchanged", Says: "Under a filter on a member that may change, items that did not change are in the walk exactly if they meet it.", For: isFiltered(true)},
 				{ID: "collections.once", Says: "A walk returns no item twice."},
+				{ID: "collections.order", Says: "A walk returns its items in the order asked for.", For: isOrdered},
 			},
 			Select: func(c *spec.Contract) []check.Subject { return only(selectFed(c), anyFilter) },
-			Cost:   check.Cost{Requests: 400, Jobs: 1},
+			Cost:   check.Cost{Requests: 1000, Jobs: 1},
 			Run:    collectionsFilters,
 		},
 		{

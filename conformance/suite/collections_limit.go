@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -41,14 +42,15 @@ func collectionsEnvelope(_ context.Context, t *check.T, s check.Subject) {
 
 // wrongSize is a page size that is no legal one.
 type wrongSize struct {
-	text   string
-	bounds bool // an integer, but out of its bounds
+	text  string
+	bound int  // the nearest bound of an integer; 0: none is told
+	typed bool // it is an integer
 }
 
 func wrongSizes(l *spec.PageLimit) []wrongSize {
 	return []wrongSize{
-		{text(l.Min - 1), true}, {text(l.Max + 1), true}, {text(-1), true}, {text(l.Max * 1000), true},
-		{"99999999999999999999", false}, {"1.5", false}, {"ten", false},
+		{text(l.Min - 1), l.Min, true}, {text(l.Max + 1), l.Max, true}, {text(-1), l.Min, true}, {text(l.Max * 1000), l.Max, true},
+		{"99999999999999999999", 0, true}, {"1.5", 0, false}, {"ten", 0, false}, {text(l.Min) + "x", 0, false},
 	}
 }
 
@@ -70,7 +72,7 @@ func collectionsLimits(_ context.Context, t *check.T, s check.Subject) {
 	for _, w := range wrongSizes(lim) {
 		ex := t.Call("primary", f.list.at(lim.Param, w.text).request(""))
 		if lim.OutOfRange == "clamp" {
-			judgeClamped(t, f.list, w, ex)
+			judgeClamped(t, f, w, ex)
 		} else {
 			t.Judge("collections.limit-rejected", invalidParameter(t, ex), "a refusal of "+lim.Param+"="+w.text+": "+wantedParameter(t), describe(ex))
 		}
@@ -102,15 +104,24 @@ func judgeSize(t *check.T, claim string, p page, most int) {
 	t.Judge(claim, len(p.items) <= most, fmt.Sprintf("at most %d items", most), fmt.Sprintf("%d items", len(p.items)))
 }
 
-// judgeClamped accepts a refusal of what is no integer: clamping speaks of integers only.
-func judgeClamped(t *check.T, l listing, w wrongSize, ex wire.Exchange) {
-	lim := l.op.Collection.Limit
-	p, why := l.parse(ex)
-	if why != "" {
-		t.Judge("collections.limit-clamped", !w.bounds && rejected(ex), "a page for "+lim.Param+"="+w.text, describe(ex))
+// judgeClamped judges what a page size out of its bounds, or one that is no integer, is taken for:
+// clamping speaks of integers only, and an integer that no machine holds may be refused.
+func judgeClamped(t *check.T, f *feeder, w wrongSize, ex wire.Exchange) {
+	const claim = "collections.limit-clamped"
+	lim := f.list.op.Collection.Limit
+	if !w.typed {
+		t.Judge("collections.limit-type", invalidParameter(t, ex), "a refusal of "+lim.Param+"="+w.text+": "+wantedParameter(t), describe(ex))
 		return
 	}
-	judgeSize(t, "collections.limit-clamped", p, lim.Max)
+	p, why := f.list.parse(ex)
+	switch {
+	case why != "":
+		t.Judge(claim, w.bound == 0 && rejected(ex), "a page for "+lim.Param+"="+w.text, describe(ex))
+	case w.bound > 0 && len(f.items) >= w.bound:
+		t.Judge(claim, len(p.items) == w.bound, fmt.Sprintf("%d items for %s=%s, as for the nearest bound", w.bound, lim.Param, w.text), fmt.Sprintf("%d items", len(p.items)))
+	default:
+		judgeSize(t, claim, p, cmp.Or(w.bound, lim.Max))
+	}
 }
 
 // invalidParameter reports the contract's refusal of a bad parameter; without one, any that says so.

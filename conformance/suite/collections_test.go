@@ -72,9 +72,63 @@ func TestWrongSizesAreOutOfBounds(t *testing.T) {
 	for _, l := range []spec.PageLimit{{Min: 1, Max: 100}, {Min: 5, Max: 5}} {
 		for _, w := range wrongSizes(&l) {
 			n, err := json.Number(w.text).Int64()
-			if w.bounds != (err == nil) || err == nil && n >= int64(l.Min) && n <= int64(l.Max) {
+			inside := err == nil && n >= int64(l.Min) && n <= int64(l.Max)
+			nearest := err != nil && w.bound == 0 || err == nil && w.typed && (n < int64(l.Min) && w.bound == l.Min || n > int64(l.Max) && w.bound == l.Max)
+			if inside || !nearest {
 				t.Errorf("%+v: %q", l, w.text)
 			}
+		}
+	}
+}
+
+func TestDisorderShowsTheTwoValues(t *testing.T) {
+	op := &spec.Operation{}
+	op.Collection = &spec.Collection{Order: &spec.Order{Default: "a", Values: []spec.OrderValue{{Value: "a", By: "/at"}}}}
+	item := func(at string) any { return map[string]any{"at": at} }
+	tr := trail{list: listing{op: op}, pages: []page{
+		{items: []any{item("1"), item("3")}, ids: []string{"x", "y"}},
+		{items: []any{item("2")}, ids: []string{"z"}},
+	}}
+	if got := tr.disorder(); got != "/at 2 of z comes after 3 of y" {
+		t.Error(got)
+	}
+	tr.pages = tr.pages[:1]
+	if got := tr.disorder(); got != "" {
+		t.Errorf("in order: %s", got)
+	}
+}
+
+func TestEqualsKnowsWhatLacksTheMember(t *testing.T) {
+	op := &spec.Operation{Answers: map[int]*spec.Answer{}}
+	op.Collection = &spec.Collection{Items: "/items"}
+	f := &feeder{list: listing{op: op}, items: []fed{{id: "yes", settled: true}, {id: "none", settled: true}, {id: "unread", settled: true}}}
+	views := []any{map[string]any{"done": true}, map[string]any{}, nil}
+	got := equals(f, spec.Filter{Param: "done", Member: "/done"}, views)
+	if len(got) != 2 || got[0].value != "false" || got[1].value != "true" {
+		t.Fatalf("%v", got)
+	}
+	if len(got[0].in) != 0 || !slices.Equal(got[0].out, []string{"yes", "none"}) {
+		t.Errorf("under false: %v, not %v", got[0].in, got[0].out)
+	}
+	if !slices.Equal(got[1].in, []string{"yes"}) || !slices.Equal(got[1].out, []string{"none"}) {
+		t.Errorf("under true: %v, not %v", got[1].in, got[1].out)
+	}
+}
+
+func TestEchoes(t *testing.T) {
+	object := func(name string, v any) any { return map[string]any{name: v, "more": "x"} }
+	for _, c := range []struct {
+		sent, shown any
+		want        bool
+	}{
+		{"a", "a", true}, {"a", "a ", false}, {nil, "default", true},
+		{"2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", true},
+		{json.Number("1.0"), json.Number("1"), true}, {json.Number("17"), "17", false}, {true, false, false},
+		{[]any{"b", "a"}, []any{"a", "b"}, false}, {[]any{"a", "a"}, []any{"a"}, false},
+		{map[string]any{"n": "a"}, object("n", "a"), true}, {map[string]any{"n": "a"}, object("n", "b"), false}, {map[string]any{"n": "a"}, "n", false},
+	} {
+		if got := echoes(c.sent, c.shown); got != c.want {
+			t.Errorf("echoes(%v, %v) = %v", c.sent, c.shown, got)
 		}
 	}
 }

@@ -136,6 +136,29 @@ func sortKey(v any) (string, bool) {
 	}
 }
 
+// disorder shows the first two neighbours of a walk that are against its order.
+func (tr trail) disorder() string {
+	by := promised(tr.list.op.Collection, tr.order)
+	if by == nil {
+		return ""
+	}
+	var last any
+	lastKey, lastID := "", ""
+	for _, p := range tr.pages {
+		for i, it := range p.items {
+			v, _ := tree.Get(it, by.By)
+			key, ok := sortKey(v)
+			if ok && lastID != "" && (by.Desc && key > lastKey || !by.Desc && key < lastKey) {
+				return fmt.Sprintf("%s %s of %s comes after %s of %s", by.By, text(v), p.ids[i], text(last), lastID)
+			}
+			if ok {
+				last, lastKey, lastID = v, key, p.ids[i]
+			}
+		}
+	}
+	return ""
+}
+
 // judged turns the oracle's problems into verdicts: of each kind under its claim. Kinds without a
 // claim are not judged.
 func judged(t *check.T, tr trail, w oracle.Walk, claims map[oracle.ProblemKind]string) {
@@ -144,8 +167,11 @@ func judged(t *check.T, tr trail, w oracle.Walk, claims map[oracle.ProblemKind]s
 		found[p.Kind] = append(found[p.Kind], p.String())
 	}
 	for _, kind := range kindsIn(claims) {
-		bad := found[kind]
-		t.Judge(claims[kind], len(bad) == 0, expectation(kind), fmt.Sprintf("%s (%s)", listed(bad), tr.shape()))
+		bad := listed(found[kind])
+		if kind == oracle.Unordered && bad != "" {
+			bad += ": " + tr.disorder()
+		}
+		t.Judge(claims[kind], bad == "", expectation(kind), fmt.Sprintf("%s (%s)", bad, tr.shape()))
 	}
 }
 
@@ -349,15 +375,19 @@ type script struct {
 	Size    int   // of its pages
 	Order   int   // index of the order
 	Between []int // items added before the second, third … page, over and over
+	Room    int   // for additions in all, so that an endless walk does not add for ever
 }
 
 func collectionsGrowth(_ context.Context, t *check.T, s check.Subject) {
 	n := len(orders(s.Op.Collection))
 	if s.Other.Job != nil { // each item costs a job: two scripts instead of many
 		for i := range n {
-			grow(t, s, script{Before: 2, Size: 1, Order: i, Between: []int{1, 0}})
+			grow(t, s, script{Before: 2, Size: 1, Order: i, Between: []int{1, 0}, Room: 8})
 		}
 		return
+	}
+	for _, i := range []int{0, n - 1} { // what a walk is bound to may be lost after many pages only
+		t.Attempt(func(t *check.T) { grow(t, s, script{Before: 20, Size: 2, Order: i, Between: []int{1}, Room: 12}) })
 	}
 	t.Property(func(t *check.T) {
 		grow(t, s, script{
@@ -365,6 +395,7 @@ func collectionsGrowth(_ context.Context, t *check.T, s check.Subject) {
 			Size:    check.Draw(t, rapid.IntRange(1, 3), "page size"),
 			Order:   check.Draw(t, rapid.IntRange(0, n-1), "order"),
 			Between: check.Draw(t, rapid.SliceOfN(rapid.IntRange(0, 2), 1, 4), "items added before each page"),
+			Room:    8,
 		})
 	})
 }
@@ -375,7 +406,7 @@ func grow(t *check.T, s check.Subject, sc script) {
 	f.add(t, sc.Before)
 	before := f.ids()
 	v := orders(s.Op.Collection)[sc.Order]
-	room := 8 // additions in all, so that an endless walk does not add for ever
+	room := sc.Room
 	tr := f.list.follow(t, v, constant(sc.Size), f.enough(), func(page int) {
 		if page == 0 {
 			return

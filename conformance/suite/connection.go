@@ -172,8 +172,13 @@ func judgeScopes(t *check.T, role string, body any) {
 	if at == "" || !ok || !isList {
 		return // connection.context judges that
 	}
+	var gone []string
 	for _, op := range t.Contract().Ops {
-		if op.Method != http.MethodGet || len(op.Scopes) == 0 || strings.Contains(op.Path, "{") || t.Profile().IsAbsent(op.ID) {
+		if op.Method != http.MethodGet || len(op.Scopes) == 0 || strings.Contains(op.Path, "{") {
+			continue
+		}
+		if t.Profile().IsAbsent(op.ID) {
+			gone = append(gone, op.ID)
 			continue
 		}
 		var lacks []string
@@ -190,6 +195,11 @@ func judgeScopes(t *check.T, role string, body any) {
 			t.Judge("connection.scopes", len(lacks) > 0, op.ID+" to be open to "+role+", whose connection tells "+strings.Join(op.Scopes, " "), describe(ex))
 		}
 	}
+	why := "no read without parameters needs a scope"
+	if len(gone) > 0 {
+		why = listed(gone) + ", the reads that need a scope and no parameter, are declared absent in the profile"
+	}
+	t.NotApplicable("connection.scopes", why) // unless one was judged
 }
 
 // judgeDefaults reads what the contract says that the connection yields.
@@ -197,12 +207,18 @@ func judgeDefaults(t *check.T, connection *spec.Operation, body any) {
 	const claim = "connection.defaults"
 	seen := map[tree.Pointer]bool{}
 	for _, op := range t.Contract().Ops {
+		if t.Profile().IsAbsent(op.ID) {
+			continue // what only it needs is needed by nobody
+		}
 		for _, ref := range op.Refs {
 			if ref.From != connection.ID || seen[ref.At] {
 				continue
 			}
 			seen[ref.At] = true
 			v, ok := tree.Get(body, ref.At)
+			if parent, _ := ref.At.Parent(); !ok && emptyArray(body, parent) {
+				continue // it offers none of these, which is legal
+			}
 			if !t.Judge(claim, ok && text(v) != "", "a "+ref.Resource+" at "+string(ref.At), string(encode(v))) {
 				continue
 			}
@@ -214,7 +230,15 @@ func judgeDefaults(t *check.T, connection *spec.Operation, body any) {
 	}
 	if len(seen) == 0 {
 		t.NotApplicable(claim, "no operation refers to anything that the connection offers")
+		return
 	}
+	t.NotApplicable(claim, "the connection offers none of what operations refer to")
+}
+
+func emptyArray(root any, at tree.Pointer) bool {
+	v, _ := tree.Get(root, at)
+	list, ok := v.([]any)
+	return ok && len(list) == 0
 }
 
 // readerOf is the operation that reads one resource of a type by its id, nil if none does.

@@ -27,7 +27,8 @@ func keySequence() []check.Check {
 				{ID: "idempotency.representation", Says: "A replay is answered with the status and representation of the first answer."},
 				{ID: "idempotency.original", Says: "A replay gives the first answer, not the state that the resource has reached since."},
 				{ID: "idempotency.spent", Says: "A replay is answered although the authority that it once used is spent.", For: spendsAuthority},
-				{ID: "idempotency.expires", Says: "Every answer to a creation says in UTC until when its key is bound, replays included.", For: tellsExpiry},
+				{ID: "idempotency.expires", Says: "Every answer to a creation says until when its key is bound, with an offset, replays included.", For: tellsExpiry},
+				{ID: "idempotency.expires-utc", Says: "The expiry is in UTC, as the contract's schema has it.", For: tellsUTC},
 				{ID: "idempotency.expires-constant", Says: "A replay does not move the expiry of the key.", For: tellsExpiry},
 				{ID: "idempotency.expires-window", Says: "The expiry is the moment of admission plus the retention, to two seconds.", For: tellsExpiry},
 				{ID: "idempotency.conflict", Says: "Another payload under a used key is refused as the contract says."},
@@ -226,6 +227,21 @@ func keyedBodies(c *spec.Contract) []check.Subject {
 }
 
 func tellsExpiry(s check.Subject) bool { return !s.Op.Idempotency.Expires.IsZero() }
+
+// tellsUTC reports whether the contract's schema refuses an expiry with another offset than that of UTC.
+func tellsUTC(s check.Subject) bool {
+	e := s.Op.Idempotency.Expires
+	for _, a := range s.Op.Answers {
+		for _, h := range a.Headers {
+			if e.Part == "header" && strings.EqualFold(h.Name, e.Name) && h.Schema != nil &&
+				len(h.Schema.Validate("2026-01-01T00:00:00+02:00")) > 0 && len(h.Schema.Validate("2026-01-01T00:00:00Z")) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func requiresKey(s check.Subject) bool { return s.Op.Idempotency.Required }
 func optionalKey(s check.Subject) bool { return !s.Op.Idempotency.Required }
 func hasLongest(s check.Subject) bool  { return s.Op.Idempotency.MaxLength > 0 }

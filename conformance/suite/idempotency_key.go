@@ -94,6 +94,27 @@ func (c *creation) judgeNearKeys() {
 	for _, near := range []string{base + "-A", base + "-a.", base + "-%61"} {
 		c.judgeOther(first, in.keyed(near))
 	}
+	if c.job { // each key is a job
+		return
+	}
+	for _, alike := range [][]string{{" b", "  b"}, {"-b", "_b", ".b"}} {
+		c.judgeAlike(base, alike)
+	}
+}
+
+// judgeAlike tries keys that differ in how their words are parted, as far as they are legal.
+func (c *creation) judgeAlike(base string, ends []string) {
+	sch := keySchema(c.op)
+	for _, end := range ends {
+		if sch == nil || len(sch.Validate(base+"-a"+end)) > 0 {
+			return
+		}
+	}
+	in := c.again(base + "-a" + ends[0])
+	first := c.send(in)
+	for _, end := range ends[1:] {
+		c.judgeOther(first, in.keyed(base+"-a"+end))
+	}
 }
 
 // judgeIllegalKeys tries keys that the schema of their header refuses.

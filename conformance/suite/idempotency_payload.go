@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,6 +98,7 @@ func runChange(_ context.Context, t *check.T, s check.Subject) {
 			if !t.Attempt(func(t *check.T) { all[ch.base].rebase(t).judgeChange(ch) }) {
 				break // one is enough
 			}
+			t.NotApplicable(cl, "the target admits no such change under a key of its own either") // if none was judged
 		}
 	}
 }
@@ -104,7 +106,19 @@ func runChange(_ context.Context, t *check.T, s check.Subject) {
 // judgeChange creates and sends the change under the same key.
 func (c *creation) judgeChange(ch change) {
 	c.open()
-	c.mustConflict(ch.claim, ch.value, fmt.Sprintf("a payload that differs (%s%s)", ch, ch.manner))
+	c.mustConflict(ch.claim, ch.value, fmt.Sprintf("a payload that differs (%s%s)", ch, ch.manner), ch.between(c.in.body))
+}
+
+// between says what was changed into what.
+func (ch change) between(body any) string {
+	short := func(v any) string {
+		p, there := tree.Get(v, ch.at)
+		if !there {
+			return "absent"
+		}
+		return fmt.Sprintf("%.80s", encode(p))
+	}
+	return fmt.Sprintf(", when %s was changed from %s to %s", orRoot(ch.at), short(body), short(ch.value))
 }
 
 // choose takes as many changes as the effort allows, from one on that the seed picks: each kind of
@@ -144,6 +158,10 @@ func choose(t *check.T, pool []change) []change {
 func mannerOf(was, now any) string {
 	a, isText := was.(string)
 	b, stays := now.(string)
+	if x, isNumber := was.(json.Number); isNumber {
+		y, _ := now.(json.Number)
+		return mannerOfNumber(x.String(), y.String())
+	}
 	switch {
 	case !isText || !stays:
 		return ""
@@ -155,6 +173,22 @@ func mannerOf(was, now any) string {
 		return " length"
 	default:
 		return " character"
+	}
+}
+
+// mannerOfNumber tells changes of a number apart by what is left of it when it is rounded.
+func mannerOfNumber(was, now string) string {
+	a, fraction, _ := strings.Cut(was, ".")
+	b, other, _ := strings.Cut(now, ".")
+	switch {
+	case now == "":
+		return ""
+	case a == b && len(fraction) == len(other):
+		return " digit"
+	case a == b:
+		return " fraction"
+	default:
+		return " number"
 	}
 }
 

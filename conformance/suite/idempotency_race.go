@@ -37,7 +37,10 @@ func runTwins(_ context.Context, t *check.T, s check.Subject) {
 func (c *creation) judgeTwins() {
 	done := jobSlotFor(c.t, c.op)
 	defer done()
-	answers := c.atOnce(func(int) intent { return c.in })
+	answers := slices.DeleteFunc(c.atOnce(func(int) intent { return c.in }), unknown)
+	if len(answers) < 2 {
+		c.t.Inconclusive("of requests at once %d were answered; the outcome of all others is unknown", len(answers))
+	}
 	first := answers[0]
 	agree := true
 	for _, ex := range answers {
@@ -74,7 +77,8 @@ func (c *creation) atOnce(in func(lane int) intent) []wire.Exchange {
 // not say when to come back is how a server looks that fails over its own race.
 func (c *creation) keenly(lane *check.T, in intent) wire.Exchange {
 	rq := in.request()
-	ex := lane.SendOnce(in.role, rq, target.Call{})
+	// A connection of its own: an idle one may be closed by the server just as it is used again.
+	ex := lane.SendOnce(in.role, rq, target.Call{FreshConn: true})
 	later := lane.Contract().Doc.Backpressure
 	if later == nil || !slices.Contains(later.Statuses, ex.Status()) {
 		return ex
@@ -82,8 +86,11 @@ func (c *creation) keenly(lane *check.T, in intent) wire.Exchange {
 	if _, says := check.RetryAfter(ex.Header(later.Delay.Name), time.Now()); !says && ex.Status() >= 500 {
 		return ex
 	}
-	return lane.Send(in.role, rq, target.Call{})
+	return lane.Send(in.role, rq, target.Call{FreshConn: true})
 }
+
+// unknown reports an exchange whose outcome nobody knows: it failed, or no whole answer arrived.
+func unknown(ex wire.Exchange) bool { return ex.End != wire.EndComplete || ex.Effect() == wire.Unknown }
 
 const racePayloads = 4
 
@@ -175,15 +182,21 @@ func (c *creation) judgeWinner(runs []race) {
 	const claim = "idempotency.race"
 	var winner *race
 	for i, r := range runs {
-		if admitted(r.ex) {
+		if admitted(r.ex) && !unknown(r.ex) {
 			winner = &runs[i]
 			break
 		}
+	}
+	if winner == nil && slices.ContainsFunc(runs, func(r race) bool { return unknown(r.ex) }) {
+		c.t.Inconclusive("no payload is known to be admitted, and the outcome of some requests is unknown")
 	}
 	if !c.t.Judge(claim, winner != nil, "one payload to be admitted", "none: "+describe(runs[0].ex)) {
 		return
 	}
 	for _, r := range runs {
+		if unknown(r.ex) {
+			continue
+		}
 		if r.payload == winner.payload {
 			c.t.Judge(claim, c.same(winner.ex, r.ex), c.replayOf(winner.ex)+" for the payload that won", describe(r.ex))
 		} else {
@@ -216,6 +229,8 @@ func (c *creation) judgeHistory(runs []race) {
 
 func (c *creation) outcome(ex wire.Exchange) oracle.Outcome {
 	switch {
+	case unknown(ex):
+		return oracle.Unknown()
 	case admitted(ex):
 		return oracle.Created(createdID(c.op, ex))
 	case refused(c.t, ex, c.op.Idempotency.Conflict):

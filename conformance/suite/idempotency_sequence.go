@@ -11,8 +11,10 @@ import (
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/oracle"
+	"assay.kit/conformance/target"
 	"assay.kit/conformance/wire"
 	"assay.kit/spec"
+	"assay.kit/spec/tree"
 )
 
 func runSequential(_ context.Context, t *check.T, s check.Subject) {
@@ -95,20 +97,75 @@ func (c *creation) judgeExpiry(first wire.Exchange) {
 		return
 	}
 	at, utc, err := instant(s)
-	if !c.t.Judge(claim, err == nil && utc, "a point in time in UTC", s) {
+	if !c.t.Judge(claim, err == nil, "a point in time with an offset", s) {
 		return
+	}
+	if tellsUTC(check.Subject{Op: c.op}) {
+		c.t.Judge("idempotency.expires-utc", utc, "a point in time in UTC", s)
+	}
+	began, source := c.admission(first)
+	keep := c.retention()
+	if source == "" || keep == 0 {
+		c.t.NotApplicable(window, "no answer tells the moment of admission by the target's own clock, or the contract no retention")
+		return
+	}
+	// What tells the moment may be of any between the request and the answer, and so may admission.
+	slack := 2*time.Second + first.Last - first.Sent
+	want := began.Add(keep)
+	c.t.Judge(window, at.Sub(want).Abs() <= slack,
+		fmt.Sprintf("%s, which is %s plus %s", want.UTC().Format(time.RFC3339), source, keep), s)
+}
+
+// admission is when the target admitted a creation, by the clock that its keys expire by, and what
+// tells it; source is "" if nothing does. Date is often another clock (that of the HTTP server, or of a
+// proxy), so it counts only where nobody can have moved one of them.
+func (c *creation) admission(first wire.Exchange) (at time.Time, source string) {
+	if at, source = c.shownCreation(first); source != "" {
+		return at, source
+	}
+	if ex, ok := c.readBack(createdID(c.op, first)); ok && admitted(ex) {
+		if at, source = c.shownCreation(ex); source != "" {
+			return at, source
+		}
 	}
 	date, err := http.ParseTime(first.Header("Date"))
-	keep := c.retention()
-	if err != nil || keep == 0 {
-		c.t.NotApplicable(window, "the answer carries no Date, or the contract no retention, to compare with")
-		return
+	const near = 2 * time.Second // of our own clock: then it is nobody's cached or moved one
+	if err != nil || c.t.Profile().Has(target.AdvanceClock) || time.Since(date).Abs() > near+c.t.Now()-first.Sent {
+		return time.Time{}, ""
 	}
-	// Date may be of any moment between the request and the answer, and so may admission.
-	slack := 2*time.Second + first.Last - first.Sent
-	want := date.Add(keep)
-	c.t.Judge(window, at.Sub(want).Abs() <= slack,
-		fmt.Sprintf("%s, which is Date plus %s", want.UTC().Format(time.RFC3339), keep), s)
+	return date, "Date"
+}
+
+// shownCreation reads the moment of creation out of an answer.
+func (c *creation) shownCreation(ex wire.Exchange) (at time.Time, source string) {
+	for _, p := range c.timesOfCreation() {
+		if at, _, err := instant(member(ex, p)); err == nil {
+			return at, string(p)
+		}
+	}
+	return time.Time{}, ""
+}
+
+// timesOfCreation are the members of an item that lists of the resource are sorted by, or narrowed to
+// what is newer by, and that cannot change.
+func (c *creation) timesOfCreation() []tree.Pointer {
+	var out []tree.Pointer
+	for _, op := range c.t.Contract().Ops {
+		if op.Collection == nil || op.Collection.Resource != c.op.Creates.Resource {
+			continue
+		}
+		for _, f := range op.Collection.Filters {
+			if f.Match == "after" && !f.Mutable {
+				out = append(out, f.Member)
+			}
+		}
+		if o := op.Collection.Order; o != nil {
+			for _, v := range o.Values {
+				out = append(out, v.By)
+			}
+		}
+	}
+	return out
 }
 
 // otherPayload is a payload of another meaning that the target admits as well, nil if none is known.
@@ -134,7 +191,7 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 	id := createdID(c.op, first)
 	before, readable := c.readBack(id)
 	there := c.exist()
-	ex, judged := c.mustConflict("idempotency.conflict", other, "another payload")
+	ex, judged := c.mustConflict("idempotency.conflict", other, "another payload", "")
 	if !judged {
 		return
 	}
@@ -158,13 +215,13 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 // mustConflict sends a payload that is not the key's own. A target may judge what a payload means
 // before it looks at its key, so a refusal of another kind counts only against a payload that is
 // admitted under a fresh key; judged is false where it is not.
-func (c *creation) mustConflict(claim string, body any, what string) (ex wire.Exchange, judged bool) {
+func (c *creation) mustConflict(claim string, body any, what, changed string) (ex wire.Exchange, judged bool) {
 	want := c.op.Idempotency.Conflict
 	ex = c.send(c.in.with(body))
 	if !refused(c.t, ex, want) && !admitted(ex) && !c.admittedElsewhere(body) {
 		return ex, false
 	}
-	c.t.Judge(claim, refused(c.t, ex, want), wanted(want)+" for "+what, describe(ex))
+	c.t.Judge(claim, refused(c.t, ex, want), wanted(want)+" for "+what, describe(ex)+changed)
 	return ex, true
 }
 

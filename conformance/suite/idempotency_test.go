@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay.kit/conformance/wire"
 	"assay.kit/spec"
 	"assay.kit/spec/contracts"
 	"assay.kit/spec/schema"
@@ -82,6 +84,64 @@ func TestMannerOf(t *testing.T) {
 	} {
 		if got := mannerOf(c.was, c.now); got != c.want {
 			t.Errorf("mannerOf(%v, %v) = %q, want %q", c.was, c.now, got, c.want)
+		}
+	}
+}
+
+func TestMannerOfNumber(t *testing.T) {
+	for _, tc := range []struct{ was, now, want string }{
+		{"47.5", "47.6", " digit"}, {"47.5", "47.500001", " fraction"}, {"47.5", "48.5", " number"},
+		{"-3.25", "-3.26", " digit"}, {"17", "18", " number"}, {"17", "17.5", " fraction"},
+	} {
+		if got := mannerOf(json.Number(tc.was), json.Number(tc.now)); got != tc.want {
+			t.Errorf("%s to %s: %q, want %q", tc.was, tc.now, got, tc.want)
+		}
+	}
+	if got := mannerOf(json.Number("17"), "17"); got != "" {
+		t.Errorf("another type: %q", got)
+	}
+}
+
+func TestBetweenSaysFromWhatToWhat(t *testing.T) {
+	was, now := map[string]any{"a": json.Number("1.5")}, map[string]any{"a": json.Number("1.6"), "b": nil}
+	for at, want := range map[tree.Pointer]string{
+		"/a": ", when /a was changed from 1.5 to 1.6", "/b": ", when /b was changed from absent to null",
+	} {
+		if got := (change{at: at, value: now}).between(was); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestUnknownOutcomes(t *testing.T) {
+	for _, tc := range []struct {
+		end    wire.End
+		status int
+		want   bool
+	}{
+		{wire.EndComplete, 201, false}, {wire.EndComplete, 409, false}, {wire.EndComplete, 500, true}, {wire.EndReset, 0, true},
+		{wire.EndTruncated, 201, true}, {wire.EndTimeout, 0, true}, {wire.EndRefused, 0, true},
+	} {
+		if got := unknown(wire.Exchange{End: tc.end, Head: wire.Head{Status: tc.status}}); got != tc.want {
+			t.Errorf("%s %d: %v", tc.end, tc.status, got)
+		}
+	}
+}
+
+func TestTellsUTCReadsTheSchemaOfTheHeader(t *testing.T) {
+	for name, want := range map[string]bool{"seer": true, "notes": false} {
+		files, err := contracts.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := spec.Load(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range keyed(c) {
+			if got := tellsUTC(s); got != want {
+				t.Errorf("%s %s: %v", name, s.Op.ID, got)
+			}
 		}
 	}
 }

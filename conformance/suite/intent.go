@@ -238,6 +238,9 @@ func resolve(t *check.T, ref spec.Ref, name, role string, made map[string]string
 	if from == nil {
 		return ""
 	}
+	if t.Profile().IsAbsent(from.ID) {
+		return resultInstead(t, from, ref.Resource, role)
+	}
 	if from.Creates != nil {
 		id := make1(t, from, role, made, depth)
 		made[ref.Resource] = id
@@ -291,6 +294,9 @@ func jobResult(t *check.T, op *spec.Operation, role string) (any, error) {
 
 // make1 creates a resource and returns its id.
 func make1(t *check.T, op *spec.Operation, role string, made map[string]string, depth int) string {
+	if t.Profile().IsAbsent(op.ID) {
+		lacking(t, op)
+	}
 	in := buildIntent(t, op, role, made, depth+1)
 	ex := t.Call(role, in.request())
 	id := createdID(op, ex)
@@ -316,6 +322,9 @@ func bringTo(t *check.T, m *spec.States, want []string, role string, made map[st
 	if create == nil {
 		t.Inconclusive("no operation makes a %s", m.Resource)
 	}
+	if t.Profile().IsAbsent(create.ID) {
+		lacking(t, create)
+	}
 	in := buildIntent(t, create, role, made, depth+1)
 	first := t.Call(role, in.request())
 	made[m.Resource] = createdID(create, first)
@@ -323,6 +332,9 @@ func bringTo(t *check.T, m *spec.States, want []string, role string, made map[st
 		t.Inconclusive("%s, needed to make a %s, answered %s", create.ID, m.Resource, describe(first))
 	}
 	for _, step := range pathTo(t.Contract(), m, want) {
+		if t.Profile().IsAbsent(step.ID) {
+			lacking(t, step)
+		}
 		ex := t.Call(role, buildIntent(t, step, role, made, depth+1).request())
 		if ex.Status() >= 300 {
 			t.Inconclusive("%s, needed before %s is %s, answered %s", step.ID, m.Resource, strings.Join(want, " or "), describe(ex))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/oracle"
@@ -132,11 +133,28 @@ func judgeOutcome(t *check.T, op *spec.Operation, m oracle.Machine, seen sightin
 	}
 }
 
+// endedFor is how long an ended job is watched: a sweep or a cache that changes it comes by once a second.
+const endedFor = 1200 * time.Millisecond
+
 func jobsTerminal(t *check.T, s check.Subject, e example) {
+	c := s.Op.Job.Cancel
+	var stopped *job
+	var stoppedEnd sighting
+	switch {
+	case c == "":
+	case t.Profile().IsAbsent(c):
+		t.NotApplicable("jobs.cancel-ended", c+" is declared absent in the profile")
+		c = ""
+	default:
+		stopped = admit(t, s.Op, "primary", e)
+		t.Call("primary", about(t, c, stopped.in, stopped.id).request())
+		stoppedEnd = stopped.end(t)
+	}
 	j := admit(t, s.Op, "primary", e)
 	end := j.end(t)
+	seen := t.Now()
 	j.same(t, "jobs.final", end, "at a second read")
-	if c := s.Op.Job.Cancel; c != "" && !t.Profile().IsAbsent(c) {
+	if c != "" {
 		ex := t.Call("primary", about(t, c, j.in, j.id).request())
 		t.Judge("jobs.cancel-ended", taken(t, s.Op, ex), "a 2xx, or a conflict if the contract has one, for a cancellation that comes too late", describe(ex))
 		j.same(t, "jobs.cancel-ended", end, "after a cancellation that came too late")
@@ -153,6 +171,11 @@ func jobsTerminal(t *check.T, s check.Subject, e example) {
 	for range 3 {
 		t.Pause(longestPause / 10)
 		j.same(t, "jobs.final", end, "a while later")
+	}
+	t.Pause(max(0, endedFor-(t.Now()-seen)))
+	j.same(t, "jobs.final", end, "more than a second later")
+	if stopped != nil {
+		stopped.same(t, "jobs.final", stoppedEnd, "more than a second after its cancellation")
 	}
 }
 

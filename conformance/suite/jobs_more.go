@@ -209,7 +209,11 @@ func jobsMany(t *check.T, s check.Subject, e example) {
 		ids = append(ids, j.id)
 	}
 	t.Judge("jobs.distinct", len(unique(ids)) == n, fmt.Sprintf("%d jobs", n), fmt.Sprintf("%d: %v", len(unique(ids)), ids))
-	if list := listOf(t.Contract(), s.Op); list != nil {
+	switch list := listOf(t.Contract(), s.Op); {
+	case list == nil:
+	case t.Profile().IsAbsent(list.ID):
+		t.NotApplicable("jobs.listed", list.ID+" is declared absent in the profile")
+	default:
 		judgeJobsListed(t, list, all, ids)
 	}
 }

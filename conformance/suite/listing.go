@@ -143,7 +143,7 @@ func isolated(t *check.T, op *spec.Operation, role string) (in intent, l listing
 func isolatedIn(t *check.T, op, list *spec.Operation, role string, example int) (in intent, l listing, counted bool) {
 	made := map[string]string{}
 	plain := func() intent { return exampleIntent(t, op, role, made, example) }
-	if list == nil || list.Collection.Isolate == nil {
+	if list == nil || list.Collection.Isolate == nil || t.Profile().IsAbsent(list.ID) {
 		return plain(), listing{}, false
 	}
 	iso := list.Collection.Isolate

@@ -25,6 +25,7 @@ func resources() []check.Check {
 			Claims: []check.Claim{
 				{ID: "resources.read", Says: "A created resource can be read from the first moment on, under the id that its creation gave."},
 				{ID: "resources.as-created", Says: "A resource that was just created is read as its creation answered it."},
+				{ID: "resources.echo", Says: "What the creation's body said, the resource says too: a member that both have is as it was sent."},
 				{ID: "resources.immutable", Says: "A resource that the contract calls immutable is the same at every later read.", For: isImmutable},
 				{ID: "resources.write-refused", Says: "No method but those of the contract changes a resource.", For: isImmutable},
 			},
@@ -80,9 +81,47 @@ func newID(op *spec.Operation, ex wire.Exchange) string {
 func resourcesRead(_ context.Context, t *check.T, s check.Subject) {
 	for _, sm := range specimens(t, s.Op) {
 		if !t.Attempt(func(t *check.T) { newCreation(t, s.Op, sm).judgeReads(s.Other) }) {
-			break
+			return
 		}
 	}
+	for _, sm := range specimens(t, s.Op)[:1] {
+		t.Attempt(func(t *check.T) { newCreation(t, s.Op, sm).judgeSpaces(s.Other) })
+	}
+}
+
+// judgeSpaces creates with white space around texts that may be any, where that is admitted.
+func (c *creation) judgeSpaces(read *spec.Operation) {
+	body, _ := clone(c.in.body).(map[string]any)
+	padded := false
+	for _, name := range sortedKeys(body) {
+		if s, ok := body[name].(string); ok && freeText(c.op, tree.PointerTo(name)) {
+			body[name], padded = "  "+s+" ", true
+		}
+	}
+	if !padded || len(c.op.Body.Schema.Validate(body)) > 0 {
+		return
+	}
+	c.in = c.in.with(body)
+	done := jobSlotFor(c.t, c.op)
+	defer done()
+	ex := c.t.Call(primary, c.in.request())
+	id := newID(c.op, ex)
+	if id == "" {
+		return // it may be no text to the target
+	}
+	c.judgeEcho(read, c.t.Call(primary, about(c.t, read.ID, c.in, id).request()))
+	c.follow(primary, ex)
+}
+
+// freeText reports whether the contract lets a member of the body be any text.
+func freeText(op *spec.Operation, at tree.Pointer) bool {
+	for _, name := range []string{"enum", "const", "pattern", "format", "oneOf", "anyOf"} {
+		if keyword(op.Body.Schema, at, name) != nil {
+			return false
+		}
+	}
+	refers := slices.ContainsFunc(op.Refs, func(r spec.Ref) bool { return r.In == "body" && r.Pointer == at })
+	return !refers && keyword(op.Body.Schema, at, "type") == "string"
 }
 
 // judgeReads creates one resource and reads it.
@@ -100,6 +139,7 @@ func (c *creation) judgeReads(read *spec.Operation) {
 	shown := member(first, idAt(c.op))
 	c.t.Judge("resources.read", shown == "" || shown == id, "the resource with id "+id, "id "+shown)
 	c.judgeAsCreated(read, ex, first)
+	c.judgeEcho(read, first)
 	c.follow(primary, ex)
 	if !read.Immutable {
 		return
@@ -150,6 +190,53 @@ func idAt(op *spec.Operation) tree.Pointer {
 		return op.Creates.ID.Pointer
 	}
 	return "/id"
+}
+
+// judgeEcho compares what was sent with what is shown, as far as both have members of one name.
+func (c *creation) judgeEcho(read *spec.Operation, first wire.Exchange) {
+	const claim = "resources.echo"
+	sent, _ := c.in.body.(map[string]any)
+	shown, _ := decoded(first).(map[string]any)
+	volatile := slices.Concat(c.t.Contract().Doc.Volatile, c.op.Volatile, read.Volatile)
+	for _, name := range sortedKeys(sent) {
+		got, there := shown[name]
+		if !there || slices.Contains(volatile, tree.PointerTo(name)) {
+			continue
+		}
+		c.t.Judge(claim, echoes(sent[name], got), name+" as it was sent: "+string(encode(sent[name])), string(encode(got)))
+	}
+	c.t.NotApplicable(claim, "the resource shows no member of the body that makes it") // unless judged
+}
+
+// echoes reports whether a value is shown as it was sent: objects may have more members, an instant
+// another spelling, and no value may be shown as none or left open.
+func echoes(sent, shown any) bool {
+	switch x := sent.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		y, ok := shown.(map[string]any)
+		for name, v := range x {
+			if got, there := y[name]; there {
+				ok = ok && echoes(v, got)
+			}
+		}
+		return ok
+	case []any:
+		y, ok := shown.([]any)
+		ok = ok && len(x) == len(y)
+		for i := 0; ok && i < len(x); i++ {
+			ok = echoes(x[i], y[i])
+		}
+		return ok
+	case string:
+		y, _ := shown.(string)
+		a, _, errA := instant(x)
+		b, _, errB := instant(y)
+		return x == y || errA == nil && errB == nil && a.Equal(b)
+	default:
+		return oracle.Equal(sent, shown)
+	}
 }
 
 // judgeAsCreated compares the creation's answer with the first read. A state may have gone on.

@@ -26,6 +26,7 @@ func All(c *spec.Contract) []check.Check {
 		machines(),
 		resources(),
 		numbers(),
+		texts(),
 		connection(),
 		access(),
 		limits(),

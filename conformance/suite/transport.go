@@ -27,6 +27,7 @@ func transport() []check.Check {
 				{ID: "transport.utf8", Says: "A body that is not UTF-8 is refused with 400 or 415."},
 				{ID: "transport.duplicate-members", Says: "A body with two members of one name is refused: readers disagree about which one counts."},
 				{ID: "transport.media-type", Says: "A body of another media type is refused with 415 or 400."},
+				{ID: "transport.code", Says: "A body that is no JSON, or of another media type, is refused with the contract's status and code for it."},
 				{ID: "transport.media-type-spelling", Says: "A charset parameter and the letter case of the media type do not matter (RFC 9110 §8.3.1)."},
 				{ID: "transport.nothing-admitted", Says: "A refused body admits nothing: its key is still free and nothing exists.", For: hasKey},
 			},
@@ -78,7 +79,7 @@ func badForms() []badForm {
 		{"transport.json", "a comma before the end", js, func(b []byte) []byte { return append(slices.Clone(b[:len(b)-1]), ",}"...) }},
 		{"transport.json", "a second value behind the first", js, func(b []byte) []byte { return append(slices.Clone(b), " {}"...) }},
 		{"transport.json", "single quotes", js, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte{'"'}, []byte{'\''}) }},
-		{"transport.json", "an empty body", js, func([]byte) []byte { return []byte{} }},
+		{"transport.json", emptyBody, js, func([]byte) []byte { return []byte{} }},
 		{"transport.media-type", "as text/plain", "text/plain", same},
 		{"transport.media-type", "as XML", "application/xml", same},
 		{"transport.media-type", "as a form", "application/x-www-form-urlencoded", same},
@@ -142,7 +143,11 @@ func transportBodies(_ context.Context, t *check.T, s check.Subject) {
 	valid := encode(in.body)
 	done := jobSlotFor(t, s.Op)
 	defer done()
-	if ex := t.Call("primary", in.request()); !admitted(ex) {
+	twin := in
+	if s.Op.Moves != nil { // the valid body uses up what it moves, and then every other is refused for that
+		twin = newIntent(t, s.Op, "primary")
+	}
+	if ex := t.Call("primary", twin.request()); !admitted(ex) {
 		t.Inconclusive("the valid body was answered %s, so a refusal of a broken one would prove nothing", describe(ex))
 	}
 	refused, taken := "", 0 // key of a refused form, number of those that were not
@@ -152,6 +157,7 @@ func transportBodies(_ context.Context, t *check.T, s check.Subject) {
 		ex := t.Call("primary", rq)
 		t.Judge(form.claim, slices.Contains([]int{400, 415, 422}, ex.Status()),
 			"400 or 415 for the body "+form.name, describe(ex))
+		judgeFormCode(t, form, ex)
 		switch {
 		case admitted(ex):
 			taken++
@@ -173,6 +179,23 @@ func transportBodies(_ context.Context, t *check.T, s check.Subject) {
 	}
 	judgeKeyFree(t, in, refused, counted)
 }
+
+// judgeFormCode holds the refusal of a form to the contract's code, where only one can be meant: an
+// empty body may as well be none, and readers may part over the rest.
+func judgeFormCode(t *check.T, form badForm, ex wire.Exchange) {
+	const claim = "transport.code"
+	reason := map[string]string{"transport.json": "invalid_json", "transport.media-type": "unsupported_media_type"}[form.claim]
+	want, pinned := t.Contract().Doc.Codes[reason]
+	switch {
+	case reason == "" || form.name == emptyBody || !rejected(ex):
+	case !pinned:
+		t.NotApplicable(claim, "the contract pins no code for it")
+	default:
+		t.Judge(claim, refused(t, ex, want), wanted(want)+" for the body "+form.name, describe(ex))
+	}
+}
+
+const emptyBody = "an empty body"
 
 // judgeKeyFree shows that the key of a refused form is still free.
 func judgeKeyFree(t *check.T, in intent, usedKey string, counted bool) {
@@ -262,7 +285,7 @@ func judgeSpellings(t *check.T, op *spec.Operation) {
 }
 
 func judgeMethod(t *check.T, method, path string, allowed []string) {
-	ex := t.SendOnce("primary", wire.Request{Method: method, Target: path}, target.Call{})
+	ex := t.SendOnce("primary", wire.Request{Method: method, Target: path}, target.Call{FreshConn: true})
 	if ex.Status() == 0 {
 		t.Inconclusive("%s %s got no answer: %s", method, path, ex.End)
 	}
@@ -270,6 +293,7 @@ func judgeMethod(t *check.T, method, path string, allowed []string) {
 	legal := ex.Status() == 405 || ex.Status() == 404 && strings.Contains(path, "assay-")
 	t.Judge("transport.method", legal, "405 for "+method+" "+path, describe(ex))
 	if ex.Status() != 405 {
+		t.NotApplicable("transport.allow", "no method was refused with 405: the resource was looked for first")
 		return
 	}
 	allow := strings.ToUpper(strings.Join(ex.HeaderValues("Allow"), ","))

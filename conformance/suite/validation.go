@@ -40,6 +40,7 @@ func validation() []check.Check {
 			Claims: []check.Claim{
 				{ID: "validation.unknown-parameter", Says: "A query parameter that the contract does not name is refused."},
 				{ID: "validation.parameter", Says: "A query parameter whose value its schema refuses is refused, not coerced."},
+				{ID: "validation.parameter-code", Says: "An unknown or bad query parameter is refused with the contract's status and code for it."},
 			},
 			Select: selectQueries,
 			Cost:   check.Cost{Requests: 60},
@@ -74,29 +75,31 @@ func options(t *check.T) gen.Options {
 
 func validationBody(_ context.Context, t *check.T, s check.Subject) {
 	op := s.Op
-	in, list, counted := isolated(t, op, "primary")
+	examples := admittedExamples(t, op) // before a job slot is held: it takes some
+	in, list, counted := isolatedIn(t, op, listOf(t.Contract(), op), "primary", examples[0])
 	done := jobSlotFor(t, op)
 	defer done()
 	valid := in
 	if op.Moves != nil { // the valid body uses up what it moves, and then every other is refused
-		valid = newIntent(t, op, "primary")
+		valid = exampleIntent(t, op, "primary", map[string]string{}, examples[0])
 	}
 	if ex := t.Call("primary", valid.request()); !admitted(ex) {
 		t.Inconclusive("the valid body was answered %s, so a refusal of a broken one would prove nothing", describe(ex))
 	}
 	taken := 1
-	for i, example := range op.Body.Examples {
+	for _, i := range examples {
 		base := in.body
-		if i > 0 {
-			base = resolveBody(t, op, clone(example.Value), "primary", in.made, 0)
+		if i != examples[0] {
+			base = resolveBody(t, op, clone(op.Body.Examples[i].Value), "primary", in.made, 0)
 			if own, ok := tree.Get(in.body, isolation(list)); ok && isolation(list) != "" {
 				put(base, isolation(list), own)
 			}
 		}
 		for _, place := range sample(t, gen.Keywords(op.Body.Schema, base, options(t))) {
-			broken, can := gen.BreakAt(op.Body.Schema, base, place, options(t))
-			if can && admitted(judgeBroken(t, in.with(broken.Value).keyed(t.Key()), broken)) {
-				taken++
+			for _, broken := range waysToBreak(t, op, base, place) {
+				if admitted(judgeBroken(t, in.with(broken.Value).keyed(t.Key()), broken)) {
+					taken++
+				}
 			}
 		}
 	}
@@ -222,6 +225,7 @@ func validationQuery(_ context.Context, t *check.T, s check.Subject) {
 	}
 	ex := t.Call("primary", q("assay_unknown", "1").request())
 	t.Judge("validation.unknown-parameter", refusedParameter(ex.Status()), "a 4xx for ?assay_unknown=1", describe(ex))
+	judgeParameterCode(t, "?assay_unknown=1", ex)
 	tried := false
 	for _, p := range s.Op.Params {
 		if p.In != "query" || p.Schema == nil || ownedByFamily(s.Op, p.Name) {
@@ -232,10 +236,22 @@ func validationQuery(_ context.Context, t *check.T, s check.Subject) {
 			ex := t.Call("primary", q(p.Name, bad).request())
 			t.Judge("validation.parameter", refusedParameter(ex.Status()),
 				fmt.Sprintf("a 4xx for ?%s=%s", p.Name, bad), describe(ex))
+			judgeParameterCode(t, "?"+p.Name+"="+bad, ex)
 		}
 	}
 	if !tried {
 		t.NotApplicable("validation.parameter", "no query parameter of "+s.Op.ID+" has a schema that refuses a text")
+	}
+}
+
+func judgeParameterCode(t *check.T, query string, ex wire.Exchange) {
+	const claim = "validation.parameter-code"
+	want, pinned := t.Contract().Doc.Codes["invalid_parameter"]
+	switch {
+	case !pinned:
+		t.NotApplicable(claim, "the contract pins no code for it")
+	case refusedParameter(ex.Status()):
+		t.Judge(claim, refused(t, ex, want), wanted(want)+" for "+query, describe(ex))
 	}
 }
 

@@ -35,7 +35,13 @@ paths:
       operationId: createThing
       x-assay: {effect: compute}
       responses:
-        "201": {description: ok, content: {application/json: {schema: {$ref: "#/components/schemas/Thing"}}}}
+        "201":
+          description: ok
+          headers:
+            Location: {required: true, schema: {type: string}}
+            X-Hint: {schema: {type: string}}
+            X-Request-Id: {required: true, schema: {type: string}}
+          content: {application/json: {schema: {$ref: "#/components/schemas/Thing"}}}
         "400": {$ref: "#/components/responses/Problem"}
 components:
   responses:
@@ -154,13 +160,20 @@ func TestRules(t *testing.T) {
 		{"wire.json", silent, "other media", said("GET /nope", 404, "Content-Type: text/html", "<html>")},
 
 		{"wire.request-id", pass, "there", said(get, 200, jsonHead, things)},
-		{"wire.request-id", pass, "repeated in the body", said(get, 404, problemHead, problem)},
+		{"wire.request-id", pass, "refusal", said(get, 404, problemHead, problem)},
+		{"wire.request-id", fail, "none on a method that the path lacks", said("PUT /v1/things", 405, "Allow: GET, POST", problem)},
 		{"wire.request-id", fail, "none", said(get, 200, "Content-Type: application/json", things)},
 		{"wire.request-id", fail, "empty", said(get, 200, "X-Request-Id: ", things)},
 		{"wire.request-id", fail, "two", said(get, 200, jsonHead+"\nx-request-id: r2", things)},
-		{"wire.request-id", fail, "another in the body", said(get, 404, "X-Request-Id: r2", problem)},
-		{"wire.request-id", fail, "none in the body", said(get, 404, problemHead, `{"code": "X"}`)},
+		{"wire.request-id-body", pass, "repeated in the body", said(get, 404, problemHead, problem)},
+		{"wire.request-id-body", fail, "another in the body", said(get, 404, "X-Request-Id: r2", problem)},
+		{"wire.request-id-body", silent, "none in the body", said(get, 404, problemHead, `{"code": "X"}`)},
 		{"wire.request-id", silent, "outside the contract", said("GET /nope", 404, "", problem)},
+
+		{"wire.headers", pass, "there", said(post, 201, jsonHead+"\nlocation: /v1/things/ab", `{"id": "ab"}`)},
+		{"wire.headers", pass, "one with a rule of its own is missing", said(post, 201, "Location: /v1/things/ab", `{"id": "ab"}`)},
+		{"wire.headers", fail, "none", said(post, 201, jsonHead+"\nX-Hint: a", `{"id": "ab"}`)},
+		{"wire.headers", silent, "none is required", said(get, 200, jsonHead, things)},
 
 		{"wire.error-shape", pass, "good", said(get, 404, problemHead, problem)},
 		{"wire.error-shape", fail, "no code", said(get, 404, problemHead, `{"status": 404}`)},
@@ -277,8 +290,8 @@ func TestGoodExchangesBreakNothing(t *testing.T) {
 		said(get, 200, jsonHead, `{"items": [{"id": "ab", "at": "2026-10-01T00:00:00Z", "price": {"amount": "10", "asset": "USD", "scale": 2}, "mean": 1}]}`),
 		said(get, 204, "X-Request-Id: r1", ""),
 		said(get, 404, problemHead, problem),
-		said("HEAD /v1/things", 405, "Allow: GET, POST", ""),
-		said(post, 201, jsonHead, `{"id": "ab"}`),
+		said("HEAD /v1/things", 405, "Allow: GET, POST\nX-Request-Id: r1", ""),
+		said(post, 201, jsonHead+"\nLocation: /v1/things/ab", `{"id": "ab"}`),
 	} {
 		for _, r := range Passive() {
 			if fs, _ := r.Look(NewView(c, ex)); len(fs) > 0 {

@@ -113,3 +113,32 @@ func documentedMethods(c *spec.Contract, target string) []string {
 	_, _, allowed := c.Find("", path)
 	return allowed
 }
+
+// requiredHeaders leaves out those that have a rule of their own.
+func requiredHeaders(v *View) verdict {
+	if v.answer == nil || v.isBroken() {
+		return silent()
+	}
+	var out verdict
+	for _, h := range v.answer.Headers {
+		if !h.Required || v.hasOwnRule(h.Name) {
+			continue
+		}
+		out.judged = true
+		if len(v.HeaderValues(h.Name)) == 0 {
+			out.add(fmt.Sprintf("%s on %d", h.Name, v.Head.Status), "none")
+		}
+	}
+	return out
+}
+
+func (v *View) hasOwnRule(header string) bool {
+	own := []string{"WWW-Authenticate", "Allow", "Retry-After", "Content-Type"}
+	if name, ok := correlationHeader(v.c); ok {
+		own = append(own, name)
+	}
+	if b := v.c.Doc.Backpressure; b != nil && b.Delay.Part == "header" {
+		own = append(own, b.Delay.Name)
+	}
+	return slices.ContainsFunc(own, func(name string) bool { return strings.EqualFold(name, header) })
+}

@@ -439,7 +439,7 @@ func holdings() []Mutant {
 		},
 		{
 			ID: "grant-refusal-binds", Does: "Binds a key to the refusal for want of authority.", Contract: "seer",
-			Breaks: []string{"access.nothing-admitted"}, May: []May{{"wire.request-id", "a kept answer has no id of its own"}},
+			Breaks: []string{"access.nothing-admitted"}, May: []May{{"wire.request-id-body", "a kept answer has no id of its own"}},
 			Replace: func(r *core.Rules) {
 				r.Stores = func(status int) bool { return idem.Stores(status) || status == http.StatusForbidden }
 			},

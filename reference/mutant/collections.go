@@ -87,6 +87,28 @@ func pages() []Mutant {
 			}),
 		},
 		{
+			ID: "page-low-is-default", Does: "Takes a page size below the least for none.", Contract: "notes",
+			Breaks: []string{"collections.limit-clamped"},
+			Replace: size(func(l *spec.PageLimit, raw *string) (int, bool) {
+				if n, ok := core.PageSize(l, raw); raw == nil || n != l.Min || *raw == strconv.Itoa(l.Min) {
+					return n, ok
+				}
+				return l.Default, true
+			}),
+		},
+		{
+			ID: "page-text-is-default", Does: "Takes a page size that is no number for none, where one out of bounds is taken for the nearest bound.", Contract: "notes",
+			Breaks: []string{"collections.limit-type", "validation.parameter"},
+			Replace: size(func(l *spec.PageLimit, raw *string) (int, bool) {
+				if raw != nil {
+					if _, err := strconv.Atoi(*raw); err != nil {
+						return l.Default, true
+					}
+				}
+				return core.PageSize(l, raw)
+			}),
+		},
+		{
 			ID: "page-default-is-max", Does: "Gives the greatest page where no size was asked for.", Contract: "notes",
 			Breaks: []string{"collections.default-size"},
 			Replace: size(func(l *spec.PageLimit, raw *string) (int, bool) {
@@ -176,6 +198,26 @@ func walks() []Mutant {
 			ID: "walk-shows-later", Does: "Shows what was added after the first page.", Contract: "seer",
 			Breaks:  []string{"collections.snapshot"},
 			Replace: func(r *core.Rules) { r.Watermark = func(_ *cursor.Content, current int64) int64 { return current } },
+		},
+		{
+			ID: "walk-forgets-late", Does: "Forgets after the sixth page what the first one was bound to.", Contract: "seer",
+			Breaks: []string{"collections.snapshot"},
+			Replace: func(r *core.Rules) {
+				var mu sync.Mutex
+				pages := map[cursor.Content]int{}
+				r.Watermark = func(c *cursor.Content, current int64) int64 {
+					if c == nil {
+						return current
+					}
+					walk := cursor.Content{Watermark: c.Watermark, Filters: c.Filters, Order: c.Order}
+					mu.Lock()
+					defer mu.Unlock()
+					if pages[walk]++; pages[walk] > 5 {
+						return current
+					}
+					return c.Watermark
+				}
+			},
 		},
 		{
 			ID: "walk-stale", Does: "Begins walks on a replica that is a fraction of a second behind.", Contract: "seer",
@@ -306,8 +348,21 @@ func filters() []Mutant {
 			}),
 		},
 		{
+			ID: "filter-absent-is-false", Does: "Takes a member that an item lacks for false when it filters.", Contract: "notes",
+			Breaks: []string{"collections.filter-complete"},
+			Replace: match(func(f spec.Filter, value string, item any) bool {
+				v, there := tree.Get(item, f.Member)
+				return core.Match(f, value, item) || f.Match == "equal" && (!there || v == nil) && value == "false"
+			}),
+		},
+		{
+			ID: "filter-one-at-a-time", Does: "Drops the lower bound of time where another filter is asked for too.", Contract: "notes",
+			Breaks: []string{"collections.filter-complete", "collections.filter-match"},
+			Wrap:   oneFilter,
+		},
+		{
 			ID: "filter-one-ignored", Does: "Accepts the filter on the kind of a job and does not apply it.", Contract: "seer",
-			Breaks: []string{"collections.filter-match", "collections.filter-complete"},
+			Breaks: []string{"collections.filter-match", "collections.filter-complete", "collections.filter-unchanged"},
 			Replace: match(func(f spec.Filter, value string, item any) bool {
 				return f.Param == "kind" || core.Match(f, value, item)
 			}),
@@ -342,6 +397,17 @@ func filters() []Mutant {
 
 func match(f func(f spec.Filter, value string, item any) bool) func(*core.Rules) {
 	return func(r *core.Rules) { r.Match = f }
+}
+
+// oneFilter drops the bound of time from a request with a filter on what is pinned.
+func oneFilter(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); is(r, "GET", "/notebooks/*/notes") && q.Has("pinned") && q.Has("since") {
+			q.Del("since")
+			r.URL.RawQuery = q.Encode()
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // filteredLate asks for notes without the filter and applies it to the page.

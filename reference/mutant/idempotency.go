@@ -207,7 +207,7 @@ func replaying() []Mutant {
 		},
 		{
 			ID: "idempotency-replay-drops-expires", Does: "Says on the first answer only until when the key is bound.", Contract: "seer",
-			Breaks:  []string{"idempotency.expires", "idempotency.recovery-expires"},
+			Breaks:  []string{"idempotency.expires", "idempotency.recovery-expires", "wire.headers"},
 			Replace: replay(func(_ core.Reader, _ *spec.Operation, a *core.Answer) { delete(a.Header, "Idempotency-Key-Expires-At") }),
 		},
 		{
@@ -235,7 +235,7 @@ func replaying() []Mutant {
 		},
 		{
 			ID: "idempotency-expires-local", Does: "Writes the expiry in the server's local time.", Contract: "seer",
-			Breaks: []string{"idempotency.expires"},
+			Breaks: []string{"idempotency.expires-utc"},
 			Wrap: edit(func(_ *http.Request, a *answer) {
 				if at, err := time.Parse(time.RFC3339, a.header.Get("Idempotency-Key-Expires-At")); err == nil {
 					a.header.Set("Idempotency-Key-Expires-At", at.In(time.FixedZone("", 2*60*60)).Format(time.RFC3339))
@@ -243,8 +243,17 @@ func replaying() []Mutant {
 			}),
 		},
 		{
+			ID: "idempotency-expires-no-offset", Does: "Writes the expiry without an offset.", Contract: "notes",
+			Breaks: []string{"idempotency.expires", "idempotency.expires-constant", "idempotency.recovery-expires", "expiry.rebound"},
+			Wrap: edit(func(_ *http.Request, a *answer) {
+				if s := a.header.Get("Request-Key-Expires"); s != "" {
+					a.header.Set("Request-Key-Expires", strings.TrimSuffix(s, "Z"))
+				}
+			}),
+		},
+		{
 			ID: "idempotency-expires-jobs-only", Does: "Tells the expiry where a job was admitted and forgets it where a resource was made at once.", Contract: "seer",
-			Breaks: []string{"idempotency.expires"},
+			Breaks: []string{"idempotency.expires", "wire.headers"},
 			Wrap: edit(func(_ *http.Request, a *answer) {
 				if a.status == http.StatusCreated {
 					a.header.Del("Idempotency-Key-Expires-At")
@@ -374,6 +383,18 @@ func keys() []Mutant {
 			ID: "idempotency-key-case", Does: "Compares keys without regard to letter case, as some databases do.", Contract: "seer",
 			Breaks:  []string{"idempotency.key-exact"},
 			Replace: identity(func(_ *core.Request, s *idem.Source) { s.Key = strings.ToLower(s.Key) }),
+		},
+		{
+			ID: "idempotency-key-blanks", Does: "Takes a row of blanks in a key for one.", Contract: "notes",
+			Breaks:  []string{"idempotency.key-exact"},
+			Replace: identity(func(_ *core.Request, s *idem.Source) { s.Key = strings.Join(strings.Fields(s.Key), " ") }),
+		},
+		{
+			ID: "idempotency-key-slug", Does: "Makes a file name of a key, so that its signs are all one.", Contract: "notes",
+			Breaks: []string{"idempotency.key-exact"},
+			Replace: identity(func(_ *core.Request, s *idem.Source) {
+				s.Key = strings.Join(strings.FieldsFunc(s.Key, func(c rune) bool { return strings.ContainsRune(" -_.", c) }), "-")
+			}),
 		},
 		{
 			ID: "idempotency-key-cut", Does: "Keeps the first 128 characters of a key.", Contract: "seer",

@@ -162,6 +162,20 @@ func states() []Mutant {
 			},
 		},
 		{
+			ID: "job-swept", Does: "Says of a completed job, a second after its end, that it made something else.", Contract: "seer",
+			Breaks:  []string{"jobs.final"},
+			May:     laterReads(),
+			Replace: aSecondLater("completed", func(body map[string]any) { body["result_ref"] = "art_swept" }),
+		},
+		{
+			ID: "job-cancelled-swept", Does: "Says of a cancelled job, a second after its end, that it failed.", Contract: "seer",
+			Breaks: []string{"jobs.final"},
+			May:    laterReads(),
+			Replace: aSecondLater("cancelled", func(body map[string]any) {
+				body["state"], body["error_code"] = "failed", "CANCELLED"
+			}),
+		},
+		{
 			ID: "job-touched-by-reads", Does: "Notes at each read of a job when it was read.", Contract: "notes",
 			Breaks: []string{"jobs.final", "jobs.cancel-ended", "jobs.cancel-twice", "jobs.cancel-quiet", "jobs.abandoned"},
 			Replace: representing("getExport", func(body map[string]any) {
@@ -231,6 +245,35 @@ func states() []Mutant {
 	}
 }
 
+// laterReads are the claims that a job is judged by when it ended a while ago.
+func laterReads() []May {
+	return []May{
+		{"jobs.cancel-ended", "a case may take so long that it reads a job late"},
+		{"jobs.cancel-twice", "a case may take so long that it reads a job late"},
+		{"jobs.cancel-quiet", "a case may take so long that it reads a job late"},
+		{"jobs.abandoned", "a case may take so long that it reads a job late"},
+	}
+}
+
+// aSecondLater changes what is shown of a job in a state a second after it was first shown in it.
+func aSecondLater(state string, change func(body map[string]any)) func(*core.Rules) {
+	return func(r *core.Rules) {
+		var ended sync.Map // job -> time.Time
+		r.Represent = func(op *spec.Operation, res core.Resource) json.RawMessage {
+			if op.ID != "getJob" || res.State != state {
+				return res.Body
+			}
+			at, _ := ended.LoadOrStore(res.ID, time.Now())
+			if t, _ := at.(time.Time); time.Since(t) < time.Second {
+				return res.Body
+			}
+			body := decoded(res.Body)
+			change(body)
+			return encode(body)
+		}
+	}
+}
+
 // staleReads answers every second read of a job from a copy, which it renews when it is older than a
 // job's state lasts.
 func staleReads(r *core.Rules) {
@@ -268,7 +311,7 @@ func cancellations() []Mutant {
 		},
 		{
 			ID: "cancel-overtaken", Does: "Lets the worker of a cancelled job go on and complete it.", Contract: "seer",
-			Breaks: []string{"jobs.cancel-quiet", "jobs.cancel"},
+			Breaks: []string{"jobs.cancel-quiet", "jobs.cancel", "jobs.final"},
 			May:    []May{{"jobs.cancel-twice", "the worker may have taken the job up before the second cancellation"}},
 			Replace: func(r *core.Rules) {
 				r.Stop = func(core.Writer, string) error { return nil }

@@ -67,7 +67,7 @@ func limits() []Mutant {
 					a.send(w)
 				})(next)
 			},
-			May: []May{{"wire.request-id", "a kept answer has an old request id"}, {"wire.request-id-unique", "a kept answer has an old request id"},
+			May: []May{{"wire.request-id-body", "a kept answer has an old request id"}, {"wire.request-id-unique", "a kept answer has an old request id"},
 				{"limits.nothing-admitted", "what it made behind the kept refusal is there"}, {"limits.jobs-later", "the refusal of a job is kept too"}},
 		},
 		{
@@ -107,7 +107,7 @@ func limits() []Mutant {
 		},
 		{
 			ID: "jobs-refusal-binds", Does: "Binds a key to the refusal of a job for want of room.", Contract: "notes",
-			Breaks: []string{"limits.jobs-later"}, May: []May{{"wire.request-id", "a kept answer has no id of its own"}, {"wire.retry-after", "a kept answer names no delay"}},
+			Breaks: []string{"limits.jobs-later"}, May: []May{{"wire.request-id-body", "a kept answer has no id of its own"}, {"wire.retry-after", "a kept answer names no delay"}},
 			Replace: func(r *core.Rules) {
 				r.Stores = func(status int) bool { return idem.Stores(status) || status == http.StatusTooManyRequests }
 			},

@@ -272,7 +272,7 @@ func persistence() []Mutant {
 		}),
 		each(Mutant{
 			ID: "resource-read-otherwise", Does: "Reads a resource in another form than its creation answers.",
-			Breaks: []string{"resources.as-created", "resources.listed"},
+			Breaks: []string{"resources.as-created", "resources.listed", "resources.echo"},
 		}, map[string]func() Mutant{
 			"seer":  represent("getAgentRevision", "instructions", func() any { return "(hidden)" }),
 			"notes": represent("getNote", "text", func() any { return "(hidden)" }),
@@ -447,7 +447,7 @@ func amounts() []Mutant {
 		},
 		{
 			ID: "money-two-decimals", Does: "Takes every amount to have two decimals.", Contract: "seer",
-			Breaks: []string{"resources.money"},
+			Breaks: []string{"resources.money", "resources.echo"},
 			May:    []May{{"resources.listed", "the list shows the true amount"}},
 			Wrap:   everywhere(func(m map[string]any) { m["scale"] = json.Number("2") }),
 		},
@@ -457,14 +457,12 @@ func amounts() []Mutant {
 			Wrap:   everywhere(func(m map[string]any) { m["scale"] = json.Number(fmt.Sprint(m["scale"]) + ".0") }),
 			May:    []May{{"resources.listed", "the list shows the true amount"}, {"wire.money", "the scale is no plain whole number"}},
 		},
-	}, each(Mutant{
-		ID: "number-rounded", Does: "Rounds numbers of a payload to doubles.",
-		Breaks: []string{"validation.number-refused"},
-		May:    []May{{"validation.keywords", "what is rounded may break a rule no longer"}, {"validation.code", "the same"}},
-	}, map[string]func() Mutant{
-		"seer":  func() Mutant { return Mutant{Replace: decoding(rounded)} },
-		"notes": func() Mutant { return Mutant{Replace: decoding(rounded)} },
-	}), []Mutant{{
+	}, []Mutant{{
+		ID: "number-rounded", Does: "Rounds numbers of a payload to doubles, and shows nobody what it took them for.", Contract: "seer",
+		Breaks:  []string{"validation.number-distinct"},
+		May:     []May{{"validation.keywords", "what is rounded may break a rule no longer"}, {"validation.code", "the same"}},
+		Replace: decoding(rounded),
+	}, {
 		ID: "number-15-digits", Does: "Refuses a number of more than fifteen digits.", Contract: "notes",
 		Breaks: []string{"validation.number-accepted"},
 		Replace: func(r *core.Rules) {

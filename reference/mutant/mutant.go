@@ -42,6 +42,6 @@ func (m Mutant) Claims() []string {
 // All returns every mutant, family by family. Adding one is adding a row to its family's table.
 func All() []Mutant {
 	return slices.Concat(transport(), validation(), idempotency(), payload(), concurrency(), collections(), jobs(), seer(),
-		machines(), tools(), revisions(), actions(),
+		machines(), kept(), tools(), revisions(), actions(),
 		accesses(), workspaces(), limits(), expiries(), logs(), durabilities())
 }

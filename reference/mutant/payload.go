@@ -64,6 +64,19 @@ func fingerprints() []Mutant {
 			}),
 		},
 		{
+			ID: "fingerprint-whole-numbers", Does: "Compares numbers without their fractions.", Contract: "notes",
+			Breaks: []string{"idempotency.change"},
+			Replace: condensed(func(_ *core.Request, v any) any {
+				return rewritten(v, 0, func(v any, _ int) any {
+					if n, ok := v.(json.Number); ok {
+						whole, _, _ := strings.Cut(shortest(n), ".")
+						return json.Number(strings.Replace(whole, "-0", "0", 1))
+					}
+					return v
+				})
+			}),
+		},
+		{
 			ID: "fingerprint-no-nested-null", Does: "Drops members that are null below the top of a payload.", Contract: "notes",
 			Breaks:  []string{"idempotency.change-null"},
 			Replace: condensed(func(_ *core.Request, v any) any { return rewritten(v, 0, noNull(1)) }),

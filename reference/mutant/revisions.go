@@ -289,7 +289,7 @@ func computations() []Mutant {
 		},
 		{
 			ID: "calculation-snapshot", Does: "Takes a snapshot of its own for each job.", Contract: "seer",
-			Breaks: []string{"calculations.same"},
+			Breaks: []string{"calculations.snapshot"},
 			Replace: artifact(func(body, data map[string]any) {
 				if data["evidence_snapshot_id"] != nil {
 					data["evidence_snapshot_id"] = "snap_" + text(body, "job_id")

@@ -21,6 +21,7 @@ func routes() []Mutant {
 		{
 			ID: "transport-any-media-type", Does: "Reads every body as JSON, whatever it says that it is.", Contract: "seer",
 			Breaks: []string{"transport.media-type"},
+			May:    []May{{"transport.code", "a body that was read after all may be refused for what it says"}},
 			Wrap: wrap(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Content-Type") != "" {
 					r.Header.Set("Content-Type", "application/json")
@@ -37,6 +38,20 @@ func routes() []Mutant {
 					return
 				}
 				next.ServeHTTP(w, r)
+			}),
+		},
+		{
+			ID: "transport-one-code", Does: "Gives a body that is no JSON the code of one that breaks its schema.", Contract: "seer",
+			Breaks:  []string{"transport.code"},
+			Replace: coded(core.InvalidJSON, "INVALID_REQUEST"),
+		},
+		{
+			ID: "transport-media-type-400", Does: "Refuses a body of another media type with 400, as if it could not be read.", Contract: "notes",
+			Breaks: []string{"transport.code"},
+			Wrap: edit(func(_ *http.Request, a *answer) {
+				if a.status == http.StatusUnsupportedMediaType {
+					a.status = http.StatusBadRequest
+				}
 			}),
 		},
 		{
@@ -152,13 +167,29 @@ func heads() []Mutant {
 		},
 		{
 			ID: "wire-two-request-ids", Does: "Makes one request id for the header and another for the body.", Contract: "seer",
-			Breaks:   []string{"wire.request-id"},
+			Breaks:   []string{"wire.request-id-body"},
 			Families: []string{"transport"},
 			Replace: func(r *core.Rules) {
 				r.Render = func(t *spec.ErrorTrait, p *core.Problem, id string) (string, []byte) {
 					return core.Render(t, p, id+"0")
 				}
 			},
+		},
+		{
+			ID: "wire-no-request-id-on-405", Does: "Lets the router refuse a method before a request id is made.", Contract: "notes",
+			Breaks:   []string{"wire.request-id"},
+			Families: []string{"transport"},
+			Wrap: edit(func(_ *http.Request, a *answer) {
+				if a.status == http.StatusMethodNotAllowed {
+					a.header.Del("Request-Id")
+				}
+			}),
+		},
+		{
+			ID: "wire-replay-without-location", Does: "Says where an export is on the first answer only.", Contract: "notes",
+			Breaks:   []string{"wire.headers"},
+			Families: []string{"idempotency"},
+			Replace:  replay(func(_ core.Reader, _ *spec.Operation, a *core.Answer) { delete(a.Header, "Location") }),
 		},
 		{
 			ID: "wire-request-id-of-process", Does: "Counts requests per worker, so that ids come twice.", Contract: "notes",

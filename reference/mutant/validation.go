@@ -17,7 +17,7 @@ import (
 )
 
 // validation are servers that take what their contract refuses, or refuse what it takes.
-func validation() []Mutant { return slices.Concat(bodies(), parameters(), decoders()) }
+func validation() []Mutant { return slices.Concat(bodies(), characters(), parameters(), decoders()) }
 
 // enforces are the claims that break with a rule of the schema that is not enforced: what gets past it
 // may still be refused later, in other words.
@@ -190,6 +190,11 @@ func parameters() []Mutant {
 			Replace: query("type", "enum", "pattern", "format", "minLength", "maxLength"),
 		},
 		{
+			ID: "validation-parameter-code", Does: "Gives a bad query the code of a bad body.", Contract: "seer",
+			Breaks:  []string{"validation.parameter-code"},
+			Replace: coded(core.InvalidParameter, "INVALID_REQUEST"),
+		},
+		{
 			ID: "validation-size-off-by-one", Does: "Refuses a body of exactly the allowed size.", Contract: "seer",
 			Breaks:  []string{"validation.size-accepted"},
 			Replace: func(r *core.Rules) { r.BodyLimit = func(l core.Limits) int { return l.RequestBytes - 1 } },
@@ -215,6 +220,7 @@ func decoders() []Mutant {
 		{
 			ID: "json-nan", Does: "Takes NaN and Infinity for numbers.", Contract: "seer",
 			Breaks: []string{"transport.json"},
+			May:    []May{{"transport.code", "the number that is read may be refused for what it is"}},
 			Replace: decoding(func(b []byte) []byte {
 				b = bytes.ReplaceAll(b, []byte(":NaN"), []byte(":1"))
 				return bytes.ReplaceAll(b, []byte(":Infinity"), []byte(":1"))
@@ -223,6 +229,7 @@ func decoders() []Mutant {
 		{
 			ID: "json-trailing-data", Does: "Stops reading after the first value of a body.", Contract: "seer",
 			Breaks: []string{"transport.json"},
+			May:    []May{{"transport.code", "the first value may be refused for what it is"}},
 			Replace: decoding(func(b []byte) []byte {
 				var first json.RawMessage
 				if json.NewDecoder(bytes.NewReader(b)).Decode(&first) != nil {
@@ -242,11 +249,19 @@ func decoders() []Mutant {
 			}),
 		},
 		{
-			ID: "json-rounds-numbers", Does: "Takes a number that no double holds for the nearest one.", Contract: "notes",
-			Breaks: []string{"validation.number-refused"},
-			Replace: decoding(func(b []byte) []byte {
-				return numbers(b, func(n json.Number) json.Number { return json.Number(shortest(n)) })
-			}),
+			ID: "json-rounds-compared", Does: "Keeps a number that no double holds as it is written, and compares payloads by the nearest double.", Contract: "notes",
+			Breaks: []string{"validation.number-distinct"},
+			Replace: func(r *core.Rules) {
+				r.Decode = func(b []byte) (any, error) {
+					if m := decoded(b); m != nil && json.Valid(b) {
+						if _, err := idem.Decode(rounded(b)); err == nil {
+							return m, nil
+						}
+					}
+					return idem.Decode(b)
+				}
+				r.Fingerprint = func(rq *core.Request) ([]byte, error) { return idem.Fingerprint(rounded(rq.Body)) }
+			},
 		},
 		{
 			ID: "json-short-numbers", Does: "Refuses numbers of more than 15 digits.", Contract: "seer",
@@ -271,6 +286,10 @@ func decoders() []Mutant {
 			Replace: decoding(func(b []byte) []byte { return bytes.ToValidUTF8(b, []byte("\ufffd")) }),
 		},
 	}
+}
+
+func rounded(b []byte) []byte {
+	return numbers(b, func(n json.Number) json.Number { return json.Number(shortest(n)) })
 }
 
 // numbers changes the numbers of a body; what is no JSON object stays as it is.

@@ -318,7 +318,12 @@ func judgeCursorInputs(t *check.T, query map[string]any, first, second series) {
 	input := with(query, "cursor", first.next)
 	input["interval"], input["adjustment"] = textAt(first.body, "/data/interval"), textAt(first.body, "/data/adjustment")
 	full, ok := seriesOf(askBars(t, input, ""))
-	t.Judge("tools.cursor-inputs", ok && slices.Equal(full.sessions, second.sessions), "the second page with every original input beside the cursor", short(full.ex))
+	same := ok && slices.Equal(full.sessions, second.sessions)
+	if query["interval"] != nil && query["adjustment"] != nil {
+		t.Judge("tools.cursor-inputs", same, "the second page with every original input beside the cursor", short(full.ex))
+	} else { // a default that was not spelled out before is the same question, or another text
+		t.Judge("tools.cursor-inputs", same || turnedDown(full.ex), "the second page, or a refusal, with the defaults spelled out beside the cursor", short(full.ex))
+	}
 	for _, name := range []string{"adjustment", "as_of", "end", "start"} {
 		v := map[string]any{"adjustment": "none", "as_of": "2026-10-02T23:59:59Z", "end": before(fmt.Sprint(query["end"]), 1), "start": before(fmt.Sprint(query["start"]), 1)}[name]
 		changed := with(query, "cursor", first.next)
@@ -340,6 +345,7 @@ func judgeElsewhere(t *check.T, first series) {
 		ex := ask{op: op.ID, q: map[string][]string{op.Collection.Cursor.Name: {first.next}}}.send(t)
 		t.Judge("tools.cursor-elsewhere", turnedDown(ex), "a refusal of a tool's cursor by "+op.ID, short(ex))
 	}
+	t.NotApplicable("tools.cursor-elsewhere", "every collection that can be read without parameters is declared absent in the profile") // unless judged
 }
 
 func barsRange(_ context.Context, t *check.T, _ check.Subject) {

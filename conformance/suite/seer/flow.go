@@ -142,10 +142,15 @@ type result struct {
 	artifact any
 }
 
-// run admits a job and follows it to its end; ok is false if the request was answered without a job.
+// run admits a job and follows it to its end; ok is false if the request was answered without a
+// job, or names a tool that may not be pinned.
 func run(t *check.T, op *spec.Operation, body any) (r result, ok bool) {
 	free := t.JobSlot()
 	ex := send(t, op, nil, nil, body)
+	if tool, _ := at(body, "/tool").(string); tool != "" && maybeUnpinned(t, tool, ex) {
+		free()
+		return r, false
+	}
 	if ex.Status() >= 300 {
 		t.Inconclusive("%s was refused: %s", op.ID, short(ex))
 	}

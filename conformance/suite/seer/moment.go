@@ -122,6 +122,13 @@ func indicators(_ context.Context, t *check.T, _ check.Subject) {
 		return
 	}
 	input, _ := resolved(t, by[indicatorsTool][0].Examples[0].Value).(map[string]any)
+	if plain := invokeIndicators(t, input); !admitted(plain) {
+		if maybeUnpinned(t, indicatorsTool, plain) {
+			t.NoneApply(notOpen(indicatorsTool))
+			return
+		}
+		t.Inconclusive("the catalog's example of %s was answered %s", indicatorsTool, short(plain))
+	}
 	early := copyOf(input)
 	early["as_of"] = "2010-03-01T00:00:00Z"
 	early["indicators"] = []any{map[string]any{"name": "sma", "window": 1000}, map[string]any{"name": "momentum", "window": 1000}}

@@ -126,13 +126,14 @@ func kindOf(op string) string {
 }
 
 func artifacts(_ context.Context, t *check.T, s check.Subject) {
-	made := 0
+	made, begun := 0, 0
 	for _, example := range s.Op.Body.Examples {
 		body := resolved(t, example.Value)
 		r, ok := run(t, s.Op, body)
 		if !ok {
 			continue
 		}
+		begun++
 		judgeHistory(t, r.id)
 		if r.artifact == nil {
 			continue // it failed, for a reason of its own
@@ -147,7 +148,10 @@ func artifacts(_ context.Context, t *check.T, s check.Subject) {
 			judgeForecast(t, body, r)
 		}
 	}
-	if made == 0 {
+	switch {
+	case begun == 0:
+		t.NoneApply(s.Op.ID + " answers none of the contract's examples with a job")
+	case made == 0:
 		t.Inconclusive("no job of %s completed", s.Op.ID)
 	}
 }
@@ -241,7 +245,7 @@ func judgeHistory(t *check.T, job string) {
 	m := t.Contract().Machine("job")
 	states, ok := history(t, job)
 	if m == nil || !ok {
-		t.NotApplicable("seer.job-history", "the target has no event log")
+		t.NotApplicable("seer.job-history", "listEvents is declared absent in the profile, or is not in the contract")
 		return
 	}
 	machine := oracle.Machine{Initial: m.Initial, Transitions: m.Transitions, Terminal: m.Terminal, Open: m.Open}

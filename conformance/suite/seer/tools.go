@@ -54,7 +54,7 @@ func tools() []check.Check {
 				{ID: "tools.unknown-refused", Says: "An unknown tool, an unknown agent revision and a tool that the revision does not pin are refused, and admit nothing."},
 				{ID: "tools.name-unknown", Says: "By its protocol name a tool is not known over HTTP."},
 			},
-			Select: withCalls(on("invokeTool"), "createAgentRevision"),
+			Select: on("invokeTool"), // what takes a revision of our own is left out where none can be made
 			Cost:   check.Cost{Requests: 60, Jobs: 1},
 			Run:    toolsRefusal,
 		},
@@ -172,6 +172,22 @@ func defaultPins(t *check.T) any {
 	return at(read(t, "getAgentRevision", "agent_revision_id", agentRevision(t)), "/tool_versions")
 }
 
+// maybeUnpinned reports whether a refusal may be that of a tool which the agent revision does not
+// pin: where the target does not show what is pinned, it says nothing about the tool.
+func maybeUnpinned(t *check.T, tool string, ex wire.Exchange) bool {
+	if !turnedDown(ex) || slices.Contains([]int{400, 413, 415, 422}, ex.Status()) {
+		return false
+	}
+	pins, shown := defaultPins(t).(map[string]any)
+	_, pinned := pins[tool]
+	return !shown || !pinned
+}
+
+// notOpen is why a tool could not be judged.
+func notOpen(tools ...string) string {
+	return "the target refuses " + strings.Join(tools, ", ") + ", and does not show that its agent revision pins it"
+}
+
 // judgeManifest judges one manifest by itself and against the catalog.
 func judgeManifest(t *check.T, m any, known []*spec.Tool) {
 	name := textAt(m, "/name")
@@ -244,6 +260,7 @@ func invoke(t *check.T, revision, tool string, input any) toolResult {
 func toolsInvocation(_ context.Context, t *check.T, s check.Subject) {
 	names, by := catalog(t.Contract())
 	pins := defaultPins(t)
+	var closed []string
 	for _, n := range names {
 		pinned, _ := at(pins, pointer(n)).(string)
 		tl := revisionOf(by[n], pinned)
@@ -255,11 +272,18 @@ func toolsInvocation(_ context.Context, t *check.T, s check.Subject) {
 				break // one job a tool
 			}
 			r := invoke(t, agentRevision(t), n, resolved(t, e.Value))
+			if maybeUnpinned(t, n, r.ex) {
+				closed = append(closed, n)
+				break
+			}
 			t.Judge("tools.invoked", admitted(r.ex) && r.job == tl.Async, expectedAnswer(tl), short(r.ex))
 			judgeResult(t, tl, r)
 		}
 	}
 	selfContained(t, s)
+	for _, claim := range []string{"tools.invoked", "tools.output", "tools.evidence"} {
+		t.NotApplicable(claim, notOpen(closed...)) // unless one was judged
+	}
 }
 
 func expectedAnswer(tl *spec.Tool) string {
@@ -394,6 +418,9 @@ func judgeUnpinnedJobs(t *check.T, s check.Subject, by map[string][]*spec.Tool) 
 		body := map[string]any{"agent_revision_id": id, "tool": name, "input": resolved(t, tl.Examples[0].Value)}
 		ex := ask{op: s.Op.ID, body: body}.send(t)
 		t.Judge("tools.unknown-refused", turnedDown(ex), "a 4xx for "+name+", which the agent revision does not pin", short(ex))
+		if !here(t, "listJobs") {
+			continue
+		}
 		jobs := ask{op: "listJobs", q: url.Values{"created_after": {lately(t)}, "limit": {"100"}}}.send(t)
 		for _, it := range listAt(decoded(jobs), "/items") {
 			t.Judge("tools.unknown-refused", textAt(it, "/agent_revision_id") != id, "no job under agent revision "+id, string(encode(it)))
