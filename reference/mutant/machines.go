@@ -427,7 +427,7 @@ func amounts() []Mutant {
 	return slices.Concat([]Mutant{
 		{
 			ID: "money-double", Does: "Keeps amounts in doubles.", Contract: "seer",
-			Breaks: []string{"resources.money"},
+			Breaks: []string{"resources.money", "resources.echo"},
 			May:    []May{{"resources.listed", "the list shows the true amount"}},
 			Wrap: everywhere(func(m map[string]any) {
 				f, _ := strconv.ParseFloat(text(m, "amount"), 64)
@@ -436,7 +436,7 @@ func amounts() []Mutant {
 		},
 		{
 			ID: "money-shortened", Does: "Drops zeros at the end of an amount, and its scale accordingly.", Contract: "seer",
-			Breaks: []string{"resources.money"},
+			Breaks: []string{"resources.money", "resources.echo"},
 			May:    []May{{"resources.listed", "the list shows the true amount"}},
 			Wrap: everywhere(func(m map[string]any) {
 				for scale := fmt.Sprint(m["scale"]); scale != "0" && strings.HasSuffix(text(m, "amount"), "0"); scale = fmt.Sprint(m["scale"]) {
