@@ -1,11 +1,13 @@
 package suite
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/target"
+	"assay.kit/conformance/wire"
 	"assay.kit/spec"
 	"assay.kit/spec/schema"
 )
@@ -101,6 +103,14 @@ func keyPayloads() []check.Check {
 
 func keyScopes() []check.Check {
 	return []check.Check{
+		{
+			ID:     "idempotency.header-case",
+			Does:   "Repeats a creation with the name of the key's header in other letter cases.",
+			Claims: []check.Claim{{ID: "idempotency.replay", Says: "The same key and payload lead to the original resource, however often they are sent.", For: keyInHeader}},
+			Select: keyed,
+			Cost:   check.Cost{Requests: 20, Jobs: 1},
+			Run:    runHeaderCase,
+		},
 		{
 			ID:     "idempotency.scope",
 			Does:   "Uses one key for two operations.",
@@ -260,6 +270,27 @@ func keySchema(op *spec.Operation) *schema.Schema {
 		}
 	}
 	return nil
+}
+
+func keyInHeader(s check.Subject) bool { return s.Op.Idempotency.Key.Part == "header" }
+
+// runHeaderCase: a field name is case-insensitive (RFC 9110 §5.1), and intermediaries lower it (HTTP/2 always does).
+func runHeaderCase(_ context.Context, t *check.T, s check.Subject) {
+	in := newIntent(t, s.Op, "primary")
+	done := jobSlotFor(t, s.Op)
+	defer done()
+	first := t.Call("primary", in.request())
+	if !admitted(first) {
+		t.Inconclusive("the creation was answered %s", describe(first))
+	}
+	name := s.Op.Idempotency.Key.Name
+	for _, spelling := range []string{strings.ToLower(name), strings.ToUpper(name)} {
+		again := in.keyed("")
+		again.extra = append(slices.Clone(in.extra), wire.Field{Name: spelling, Value: in.key})
+		ex := t.Call("primary", again.request())
+		t.Judge("idempotency.replay", createdID(s.Op, ex) == createdID(s.Op, first),
+			"the original again for the key in "+spelling+", "+createdID(s.Op, first), describe(ex))
+	}
 }
 
 func scopedBy(what string) func(check.Subject) bool {
