@@ -42,6 +42,16 @@ func fingerprints() []Mutant {
 			},
 		},
 		{
+			ID: "fingerprint-length", Does: "Compares the sizes of two payloads, which is cheap, and takes equal ones for one.", Contract: "seer",
+			Breaks: with(changes(), "idempotency.linearizable", "idempotency.conflict-silent"),
+			Replace: func(r *core.Rules) {
+				r.Fingerprint = func(r *core.Request) ([]byte, error) {
+					c, err := idem.Canonical(r.Body)
+					return []byte(strconv.Itoa(len(c))), err
+				}
+			},
+		},
+		{
 			ID: "fingerprint-shallow", Does: "Compares the plain members of a payload and not what is nested.", Contract: "seer",
 			Breaks:  with(changes(), "idempotency.conflict-silent", "idempotency.linearizable"), // an authorisation has nothing but nested members
 			Replace: condensed(func(_ *core.Request, v any) any { return shallow(v) }),
