@@ -66,8 +66,9 @@ fuzz: ## Run every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-bench: ## Benchmarks
-	@go test -run '^$$' -bench . -benchmem ./...
+bench: build ## Benchmarks; the last line tells what the proof of the suite costs
+	@go test -run '^$$' -bench . ./conformance/... ./reference/... ./spec/... ./cmd/... | grep -E '^(Benchmark|cpu:|FAIL|---)'
+	@$(BIN) mutants | tail -n 1
 
 clean: ## Remove what was built
 	@rm -rf bin dist

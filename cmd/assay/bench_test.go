@@ -104,7 +104,7 @@ func BenchmarkFullRun(b *testing.B) {
 			b.Fatal(err)
 		}
 		if rep.Verdict != report.Conformant {
-			b.Errorf("the reference is %s: %s", rep.Verdict, rep.Note)
+			b.Errorf("the reference is %s: %s: %v", rep.Verdict, rep.Note, undecided(rep))
 		}
 		var all float64
 		for _, cs := range rep.Cases {
@@ -140,4 +140,14 @@ func share(n, lane int) int {
 		s++
 	}
 	return s
+}
+
+// undecided names the cases that gave no verdict.
+func undecided(rep *report.Report) (ids []string) {
+	for _, cs := range rep.Cases {
+		if cs.Verdict == report.Inconclusive || cs.Verdict == report.Error {
+			ids = append(ids, cs.ID+": "+cs.Note)
+		}
+	}
+	return ids
 }

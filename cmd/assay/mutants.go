@@ -171,6 +171,21 @@ func (a *app) printMatrix(r *matrix.Result, took time.Duration) {
 	for _, al := range r.Reference.FalseAlarms {
 		fmt.Fprintf(a.out, "FALSE ALARM  %s  %s\n", al.Contract, report.Clean(fmt.Sprintf("%s  %s %s: %s", al.Case, al.Claim, al.Verdict, al.Note)))
 	}
-	fmt.Fprintf(a.out, "%d killed, %d survived, %d misattributed; %d false alarms · %.1f s\n", count[matrix.Killed],
-		count[matrix.Survived], count[matrix.Misattributed], len(r.Reference.FalseAlarms), took.Seconds())
+	fmt.Fprintf(a.out, "%d killed, %d survived, %d misattributed; %d false alarms · median %d requests to the first kill · %.1f s\n", count[matrix.Killed],
+		count[matrix.Survived], count[matrix.Misattributed], len(r.Reference.FalseAlarms), medianFirstKill(r), took.Seconds())
+}
+
+// medianFirstKill is how much the suite sends to a broken server before it has found it out.
+func medianFirstKill(r *matrix.Result) int {
+	var sent []int
+	for _, m := range r.Mutants {
+		if m.FirstKill > 0 {
+			sent = append(sent, m.FirstKill)
+		}
+	}
+	if len(sent) == 0 {
+		return 0
+	}
+	slices.Sort(sent)
+	return sent[len(sent)/2]
 }

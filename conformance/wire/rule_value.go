@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -31,13 +30,14 @@ func (v *View) members(judge func(raw map[string]any, value any, at tree.Pointer
 	}
 	if !v.walked {
 		v.walked = true
-		walk(v.answer.Schema, v.answer.Schema.Raw(), v.value, "", 0, func(raw map[string]any, value any, at tree.Pointer) {
+		walk(v.answer.Schema, v.answer.Schema.Raw(), v.value, nil, 0, func(raw map[string]any, value any, at *step) {
 			if raw["format"] == "date-time" || hasTrait(raw, "money") || hasTrait(raw, "unit") { // all that a rule asks for
-				v.placed = append(v.placed, placed{raw, value, at})
+				v.placed = append(v.placed, placed{raw, value, at.pointer()})
 			}
 		})
 	}
 	var out verdict
+	slices.SortStableFunc(v.placed, func(a, b placed) int { return strings.Compare(string(a.at), string(b.at)) })
 	for _, p := range v.placed {
 		judge(p.raw, p.value, p.at, &out)
 	}
@@ -131,11 +131,24 @@ func finite(v *View) verdict {
 // maxWalk bounds nesting of schema and value together; a cyclic reference ends here.
 const maxWalk = 64
 
-type visitor func(raw map[string]any, value any, at tree.Pointer)
+type visitor func(raw map[string]any, value any, at *step)
+
+// step is a place in a value as the walk came to it; most places are never spelled out as pointers.
+type step struct {
+	up   *step
+	name string
+}
+
+func (s *step) pointer() tree.Pointer {
+	if s == nil {
+		return ""
+	}
+	return s.up.pointer().Append(s.name)
+}
 
 // walk visits a value with every schema object that surely applies to it. Of alternatives it
 // follows the only one that can, and none if several could: a rule must not judge by the wrong one.
-func walk(s *schema.Schema, raw, value any, at tree.Pointer, depth int, visit visitor) {
+func walk(s *schema.Schema, raw, value any, at *step, depth int, visit visitor) {
 	m, ok := raw.(map[string]any)
 	if !ok || depth > maxWalk {
 		return
@@ -165,16 +178,16 @@ func walk(s *schema.Schema, raw, value any, at tree.Pointer, depth int, visit vi
 			if i < len(prefix) {
 				sub = prefix[i]
 			}
-			walk(s, sub, item, at.Index(i), depth+1, visit)
+			walk(s, sub, item, &step{at, strconv.Itoa(i)}, depth+1, visit)
 		}
 	}
 }
 
-func walkObject(s *schema.Schema, m map[string]any, value map[string]any, at tree.Pointer, depth int, visit visitor) {
+func walkObject(s *schema.Schema, m map[string]any, value map[string]any, at *step, depth int, visit visitor) {
 	properties, _ := m["properties"].(map[string]any)
 	patterns, _ := m["patternProperties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(value)) {
-		item, place := value[name], at.Append(name)
+	for name, item := range value {
+		place := &step{at, name}
 		named, known := properties[name]
 		if known {
 			walk(s, named, item, place, depth+1, visit)
