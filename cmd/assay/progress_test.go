@@ -108,7 +108,7 @@ func TestMatrixTable(t *testing.T) {
 	want := `killed         one    12   a.x
 MISATTRIBUTED  three  340  breaks a.x; found b.y; b.c@s: expected 1, got \x1b
 FALSE ALARM  notes  a.b@s  a.x fail: expected 1, got 2
-1 killed, 0 survived, 1 misattributed; 1 false alarms · 90.0 s
+1 killed, 0 survived, 1 misattributed; 1 false alarms · median 0 requests to the first kill · 90.0 s
 `
 	if b.String() != want {
 		t.Errorf("got\n%s", b.String())
