@@ -55,8 +55,7 @@ mutants: build ## Prove the suite: every broken server must be caught, the corre
 lint: build ## gofmt, vet, the contracts, and golangci-lint where it is installed
 	@out=$$(gofmt -l .); if [[ -n $$out ]]; then echo "gofmt would change: $$out"; exit 1; fi
 	@go vet ./...
-	@$(BIN) lint --contract seer
-	@$(BIN) lint --contract notes
+	@for c in spec/contracts/*/; do echo "$$c"; $(BIN) lint --contract $$c; done
 	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run ./...; else echo "golangci-lint is not installed: skipped"; fi
 
 fuzz: ## Run every fuzz target for FUZZTIME each

@@ -43,6 +43,12 @@ func Checks(c *spec.Contract) []check.Check { return suite.All(c) }
 
 // Plan says what Run would do: the cases, and what will not be exercised and why.
 func Plan(o Options) ([]check.Case, []report.Case, error) {
+	if o.Contract == nil || o.Profile == nil {
+		return nil, nil, errors.New("conformance: Options.Contract and Options.Profile must be set")
+	}
+	if unknown := UnknownClaims(o.Contract); len(unknown) > 0 {
+		return nil, nil, &spec.LoadError{Problems: unknown}
+	}
 	return check.Plan(o.Contract, o.Profile, suite.All(o.Contract),
 		check.Options{Only: o.Only, Skip: o.Skip, Financial: o.Financial})
 }

@@ -176,7 +176,12 @@ func (a *app) show(ctx context.Context, rep *report.Report, format string) error
 	if format == "json" {
 		err = rep.WriteJSON(a.out)
 	} else {
-		unlock := func(n string) string { return target.Capability(n).Unlock() }
+		unlock := func(n string) string {
+			if n == check.AllowFinancial {
+				return "(and this flag) " + n
+			}
+			return target.Capability(n).Unlock()
+		}
 		err = report.Console{Width: s.width(120), Color: s.color, Unlock: unlock}.Write(a.out, rep)
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay.kit/conformance"
 	"assay.kit/conformance/report"
 	"assay.kit/spec"
 	"assay.kit/spec/lint"
@@ -80,6 +81,9 @@ func lintContract(arg string) (lines []lintLine, loaded bool, err error) {
 	place := func(file string) string { return path.Join(filepath.ToSlash(arg), file) }
 	for _, w := range c.Warnings {
 		add(place(w.File), w, lint.Warning, "load")
+	}
+	for _, p := range conformance.UnknownClaims(c) {
+		add(place(p.File), p, lint.Error, "claim-unknown")
 	}
 	for _, f := range lint.Run(c) {
 		add(place(f.File), f.Problem, f.Severity, f.Rule)

@@ -222,7 +222,7 @@ func (a *app) ready(f serveFlags, ref *served) error {
 	}
 	if f.profile != "" {
 		fmt.Fprintf(a.out, "profile   %s\n", f.profile)
-		fmt.Fprintf(a.out, "judge it  assay check --profile %s\n", f.profile)
+		fmt.Fprintf(a.out, "judge it  assay check --profile %s --allow financial\n", f.profile)
 	} else {
 		fmt.Fprintf(a.out, "token     %s\n", ref.profile.Credentials[string(target.Primary)].Bearer.Reveal())
 	}

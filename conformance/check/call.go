@@ -62,7 +62,11 @@ func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
 func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange {
 	r := t.st.run
 	if op := r.Contract.Op(rq.Operation); op != nil && op.Effect == spec.EffectFinancial && !r.Financial {
-		t.lack(target.Sandbox, op.ID+" has a financial effect, which this run may not cause")
+		lacks := AllowFinancial
+		if !t.Profile().Has(target.Sandbox) {
+			lacks = string(target.Sandbox)
+		}
+		t.lack(lacks, op.ID+" has a financial effect, which this run may not cause")
 	}
 	if err := r.limiter.Wait(t.ctx); err != nil || t.ctx.Err() != nil {
 		t.Inconclusive("ran out of time")

@@ -20,6 +20,9 @@ type Case struct {
 	Origin  spec.Origin // the weakest of its operations
 }
 
+// AllowFinancial is what a case needs besides capabilities: the word of whoever runs it.
+const AllowFinancial = "--allow financial"
+
 // Options choose what to plan.
 type Options struct {
 	Only, Skip []string // requirement, claim, check, family, operation or case ids, or a prefix ending in "*"
@@ -85,10 +88,16 @@ func impossible(cs Case, p *target.Profile, o Options) (report.Case, bool) {
 	}
 	var needs []string
 	for _, op := range cs.Subject.Operations() {
-		if op.Effect == spec.EffectFinancial && !(o.Financial && p.Has(target.Sandbox)) {
-			needs = append(needs, string(target.Sandbox))
-			break
+		if op.Effect != spec.EffectFinancial {
+			continue
 		}
+		if !p.Has(target.Sandbox) {
+			needs = append(needs, string(target.Sandbox))
+		}
+		if !o.Financial {
+			needs = append(needs, AllowFinancial)
+		}
+		break
 	}
 	for _, n := range cs.Check.Needs {
 		if !p.Has(n) {

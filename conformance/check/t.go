@@ -109,9 +109,9 @@ func (t *T) Inconclusive(format string, a ...any) {
 }
 
 // lack ends the flow: it would need a capability that the plan could not foresee.
-func (t *T) lack(c target.Capability, why string) {
+func (t *T) lack(what, why string) {
 	t.st.mu.Lock()
-	t.st.lacks, t.st.stop = string(c), why
+	t.st.lacks, t.st.stop = what, why
 	t.st.mu.Unlock()
 	panic(halt{})
 }
@@ -167,7 +167,7 @@ func (t *T) Once(key string, f func() (any, error)) (any, error) {
 	})
 	var u *unavailable
 	if errors.As(err, &u) && u.lacks != "" {
-		t.lack(target.Capability(u.lacks), u.why)
+		t.lack(u.lacks, u.why)
 	}
 	return v, err
 }

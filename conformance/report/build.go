@@ -183,6 +183,8 @@ func (r *Report) sum() {
 		r.Verdict, r.Note = Undecided, "at least one case could not be judged"
 	case !executed:
 		r.Verdict, r.Note = Undecided, "nothing was executed"
+	case !slices.ContainsFunc(r.Requirements, func(q Requirement) bool { return rank[q.Verdict] >= rank[Pass] }):
+		r.Verdict, r.Note = Undecided, "no requirement was judged"
 	default:
 		r.Verdict = Conformant
 	}

@@ -46,15 +46,17 @@ func (p *printer) findings(r *Report) {
 	p.line("")
 }
 
-// telling is the number of the exchange to try by hand: the one that the finding is about, or the
-// last that could change something, since reading back comes after it; 0 if there is none.
+// telling is the number of the exchange to try by hand: the one that the finding quotes, or the last
+// of the operation under test, or the last of all; 0 if there is none.
 func telling(f Finding) int {
 	n := min(len(f.Curl), len(f.Exchanges))
 	if f.Telling > 0 && f.Telling <= n {
 		return f.Telling
 	}
+	_, subject, _ := strings.Cut(f.Case, "@")
+	subject, _, _ = strings.Cut(subject, "+")
 	for i := n; i > 0; i-- {
-		if m := f.Exchanges[i-1].Req.Method; m != "GET" && m != "HEAD" {
+		if f.Exchanges[i-1].Req.Operation == subject {
 			return i
 		}
 	}
@@ -67,6 +69,9 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	for _, id := range f.Requirements {
 		q := rows[id]
 		p.field(id, fmt.Sprintf("%s (%s)", q.Statement, q.Source))
+	}
+	if f.Verdict == Warn {
+		p.field("a warning", "the contract only infers this promise or this operation; --strict makes it a violation")
 	}
 	p.field("must hold", f.Message)
 	p.field("expected", f.Expected)

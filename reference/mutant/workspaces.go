@@ -137,8 +137,11 @@ func foreigns() []Mutant {
 				a := k.answered(next, r)
 				if is(r, "GET", "/v1/agents/*/revisions") {
 					for _, v := range k.others(r) {
-						if a.status < 300 && len(items(a.object())) == 0 {
-							a = as(next, r, v)
+						if len(items(a.object())) > 0 {
+							break
+						}
+						if b := as(next, r, v); b.status < 300 && len(items(b.object())) > 0 {
+							a = b
 						}
 					}
 				}
