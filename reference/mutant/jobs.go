@@ -71,7 +71,7 @@ func admissions() []Mutant {
 		},
 		{
 			ID: "job-replay-waits", Does: "Refuses a repeated creation until its job has ended.", Contract: "seer",
-			Breaks: []string{"jobs.held-replay", "idempotency.atomic", "idempotency.atomic-record", "idempotency.race", "idempotency.linearizable", "idempotency.recovery"},
+			Breaks: []string{"jobs.held-replay", "idempotency.atomic", "idempotency.atomic-record", "idempotency.race", "idempotency.linearizable", "idempotency.recovery", "idempotency.replay"},
 			Replace: replay(func(rd core.Reader, op *spec.Operation, a *core.Answer) {
 				res, err := rd.Resource("job", text(decoded(a.Body), "job_id"))
 				if op.Job != nil && err == nil && res.State != "completed" && res.State != "failed" && res.State != "cancelled" {
