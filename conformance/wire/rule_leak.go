@@ -31,8 +31,8 @@ var internals = []internal{
 // leak looks for internals in refusals, and for the caller's own token in every answer. What the
 // request itself contained is no news.
 func leak(v *View) verdict {
-	if token := bearer(v.Req.Fields); len(token) >= 12 {
-		if bytes.Contains(v.body, []byte(token)) && !strings.Contains(v.Req.Target, token) {
+	if token := bearer(v.Req.Fields); len(token) >= 12 && !strings.Contains(v.Req.Target, token) {
+		if bytes.Contains(v.body, []byte(token)) {
 			return bad("an answer without the caller's token", "the token in the body")
 		}
 		for _, f := range v.Head.Fields {
