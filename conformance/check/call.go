@@ -3,7 +3,6 @@ package check
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
 		if later == nil || !slices.Contains(later.Statuses, ex.Head.Status) {
 			return ex
 		}
-		wait, ok := RetryAfter(ex.Header(later.Delay.Name), time.Now())
+		wait, ok := wire.ParseRetryAfter(ex.Header(later.Delay.Name), time.Now())
 		if !ok {
 			wait = time.Duration(n+1) * 250 * time.Millisecond
 		}
@@ -90,18 +89,6 @@ func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange 
 	r.watch.look(ex)
 	r.Spent.Watching.Add(int64(time.Since(called)))
 	return ex
-}
-
-// RetryAfter reads both forms of the field (RFC 9110 §10.2.3): delta-seconds or an HTTP date.
-func RetryAfter(v string, now time.Time) (time.Duration, bool) {
-	v = strings.TrimSpace(v)
-	if n, err := strconv.ParseUint(v, 10, 31); err == nil {
-		return time.Duration(n) * time.Second, true
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, at.Sub(now)), true
-	}
-	return 0, false
 }
 
 func pathOf(target string) string {

@@ -253,7 +253,7 @@ func (c *creation) await(role, id string, patience time.Duration) bool {
 		}
 		wait := pace
 		if later := c.t.Contract().Doc.Backpressure; later != nil {
-			if asked, ok := check.RetryAfter(ex.Header(later.Delay.Name), time.Now()); ok {
+			if asked, ok := wire.ParseRetryAfter(ex.Header(later.Delay.Name), time.Now()); ok {
 				wait = max(wait, asked)
 			}
 		}

@@ -83,7 +83,7 @@ func (c *creation) keenly(lane *check.T, in intent) wire.Exchange {
 	if later == nil || !slices.Contains(later.Statuses, ex.Status()) {
 		return ex
 	}
-	if _, says := check.RetryAfter(ex.Header(later.Delay.Name), time.Now()); !says && ex.Status() >= 500 {
+	if _, says := wire.ParseRetryAfter(ex.Header(later.Delay.Name), time.Now()); !says && ex.Status() >= 500 {
 		return ex
 	}
 	return lane.Send(in.role, rq, target.Call{FreshConn: true})

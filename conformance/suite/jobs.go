@@ -339,7 +339,7 @@ const longestPause = 500 * time.Millisecond
 
 func (p *pacer) wait(t *check.T, ex wire.Exchange) {
 	p.n++
-	d, asked := check.RetryAfter(ex.Header(p.header), time.Now())
+	d, asked := wire.ParseRetryAfter(ex.Header(p.header), time.Now())
 	if !asked && p.n > 20 {
 		d = min(longestPause, (t.Now()-p.begun)/20)
 	}

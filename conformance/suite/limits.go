@@ -152,7 +152,7 @@ func delayIn(t *check.T, claim string, ex wire.Exchange) (d time.Duration, told 
 	if len(values) == 1 {
 		raw = values[0]
 	}
-	d, told = check.RetryAfter(raw, time.Now())
+	d, told = wire.ParseRetryAfter(raw, time.Now())
 	t.Judge(claim, told, fmt.Sprintf("one %s in seconds or as an HTTP date with a %d", name, ex.Status()), fmt.Sprintf("%q", values))
 	if !told {
 		return time.Second, false
@@ -180,7 +180,7 @@ func later(t *check.T, role string, in intent, ex wire.Exchange) wire.Exchange {
 		if !slices.Contains(t.Contract().Doc.Backpressure.Statuses, ex.Status()) {
 			return ex
 		}
-		d, ok := check.RetryAfter(ex.Header(t.Contract().Doc.Backpressure.Delay.Name), time.Now())
+		d, ok := wire.ParseRetryAfter(ex.Header(t.Contract().Doc.Backpressure.Delay.Name), time.Now())
 		if !ok {
 			d = time.Second
 		}
@@ -403,7 +403,7 @@ func pastRate(t *check.T, in intent, jobs spec.Refusal) wire.Exchange {
 		if n == 4 || rate == jobs || rate.Code == "" || !refused(t, ex, rate) {
 			return ex
 		}
-		d, ok := check.RetryAfter(ex.Header(t.Contract().Doc.Backpressure.Delay.Name), time.Now())
+		d, ok := wire.ParseRetryAfter(ex.Header(t.Contract().Doc.Backpressure.Delay.Name), time.Now())
 		if !ok {
 			d = time.Second
 		}

@@ -181,7 +181,7 @@ func ended(t *check.T, id string) result {
 		if state := field(ex, "/state"); slices.Contains([]string{"completed", "failed", "cancelled"}, state) {
 			return result{id: id, job: job, ref: field(ex, "/result_ref")}
 		}
-		wait, asked := check.RetryAfter(ex.Header("Retry-After"), time.Now())
+		wait, asked := wire.ParseRetryAfter(ex.Header("Retry-After"), time.Now())
 		if !asked {
 			wait = min(500*time.Millisecond, time.Duration(n)*2*time.Millisecond)
 		}
