@@ -41,7 +41,7 @@ func (a *app) mutants() *cobra.Command {
 	fl.StringSliceVar(&f.only, "only", nil, "only these mutants; a trailing * matches a prefix")
 	fl.StringVar(&f.contract, "contract", "", "only the mutants of this built-in contract (default: all)")
 	fl.Uint64Var(&f.seed, "seed", 1, "of everything drawn")
-	fl.IntVar(&f.parallel, "parallel", 0, "servers at once; 0: two a core")
+	fl.IntVar(&f.parallel, "parallel", 0, "servers at once; 0: five a core")
 	choiceVar(c, &f.format, "format", "of stdout", "text", "json")
 	return c
 }
@@ -76,7 +76,7 @@ func (a *app) runMutants(ctx context.Context, f mutantFlags) error {
 // chosen applies --contract and --only; a word that matches nothing is an error.
 func chosen(all []mutant.Mutant, f mutantFlags) ([]mutant.Mutant, error) {
 	if f.parallel < 0 {
-		return nil, fmt.Errorf("flag --parallel: %d is too few; give 1 or more, or 0 for two a core", f.parallel)
+		return nil, fmt.Errorf("flag --parallel: %d is too few; give 1 or more, or 0 for five a core", f.parallel)
 	}
 	if f.contract != "" {
 		if _, err := contracts.Named(f.contract); err != nil {

@@ -38,7 +38,7 @@ type Options struct {
 	Checks   []check.Check
 	Seed     uint64        // one for all, so that they may run at once
 	Effort   check.Effort  // "" is standard
-	Parallel int           // servers at once; 0: two a core
+	Parallel int           // servers at once; 0: five a core, since most of a run is waiting
 	CaseTime time.Duration // longest one case may take; 0: 45 s
 	Progress func(done, total int, id string)
 }
@@ -102,7 +102,7 @@ func (r *Result) Merge(o *Result) {
 // The error is for what kept the matrix from judging: a target that did not start, an unknown claim.
 func Run(ctx context.Context, o Options, targets []Target) (*Result, error) {
 	if o.Parallel <= 0 {
-		o.Parallel = 2 * runtime.GOMAXPROCS(0)
+		o.Parallel = 5 * runtime.GOMAXPROCS(0)
 	}
 	if o.CaseTime <= 0 {
 		o.CaseTime = 45 * time.Second
@@ -206,10 +206,12 @@ func (o Options) one(ctx context.Context, t Target, out *Result) error {
 		return fmt.Errorf("%s: %w", t.ID, err)
 	}
 	defer caller.Close()
-	slices.SortStableFunc(cases, func(a, b check.Case) int { return t.concern(a) - t.concern(b) })
 	e, first := o.env(&own, caller, epoch), firstKill{breaks: t.Breaks}
 	e.Broken = first.note
-	outcomes := check.Run(ctx, cases, e, nil)
+	concern, rest := t.split(cases)
+	outcomes := check.Run(ctx, concern, e, nil)
+	e.Effort, e.Broken = check.Quick, nil
+	outcomes = append(outcomes, check.Run(ctx, rest, e, nil)...)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -223,14 +225,21 @@ func (o Options) one(ctx context.Context, t Target, out *Result) error {
 	return nil
 }
 
-// concern orders cases: those that judge what the target breaks come first, so that it is known early.
-func (t Target) concern(cs check.Case) int {
-	for _, cl := range cs.Check.Claims {
-		if slices.Contains(t.Breaks, cl.ID) {
-			return 0
+// split tells the cases that judge what the target breaks from the rest of their families. The rest
+// only has to show that nothing else is blamed, for which quick effort is enough; it would otherwise
+// be most of what the matrix sends. Where no case judges it, any exchange may show it: all concern it.
+func (t Target) split(cases []check.Case) (concern, rest []check.Case) {
+	for _, cs := range cases {
+		if slices.ContainsFunc(cs.Check.Claims, func(cl check.Claim) bool { return slices.Contains(t.Breaks, cl.ID) }) {
+			concern = append(concern, cs)
+		} else {
+			rest = append(rest, cs)
 		}
 	}
-	return 1
+	if len(concern) == 0 {
+		return rest, nil
+	}
+	return concern, rest
 }
 
 // firstKill remembers how much was sent before a target was found out.

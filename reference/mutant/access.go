@@ -379,7 +379,7 @@ func rotations() []Mutant {
 		},
 		{
 			ID: "retired-both", Does: "Retires every credential of the client along with one.", Contract: "seer",
-			Breaks: []string{"access.successor"},
+			Breaks: []string{"access.successor"}, May: []May{{"access.overlap", "the old credential dies with the new one before its overlap is over"}},
 			Replace: func(r *core.Rules) {
 				var dead sync.Map
 				r.Admissible = func(c access.Credential, retired bool, now time.Time) bool {
