@@ -93,6 +93,7 @@ func jobs() []check.Check {
 				{ID: "jobs.held", Says: "A job that cannot run yet stays active, and ends when it can."},
 				{ID: "jobs.held-replay", Says: "While a job is active, a repetition of its creation leads to it and admits no other.", For: hasKey},
 				{ID: "jobs.cancel", Says: "An active job that is cancelled ends as cancelled, with neither result nor another end.", For: hasCancel},
+				{ID: "jobs.cancel-quiet", Says: "A cancelled job stays as it ended, and no result of it turns up.", For: hasCancel},
 			},
 			Needs: []target.Capability{target.HoldJob, target.ReleaseJob},
 			Lock:  check.Target,

@@ -199,7 +199,12 @@ func jobsCancel(t *check.T, s check.Subject, e example) {
 	ex := t.Call("primary", about(t, s.Op.Job.Cancel, j.in, j.id).request())
 	t.Judge("jobs.cancel-twice", taken(t, s.Op, ex), "a 2xx, or a conflict if the contract has one, for a second cancellation", describe(ex))
 	j.same(t, "jobs.cancel-twice", end, "after a second cancellation")
-	// What would still turn up has had its time when a job that began later has ended.
+	judgeQuiet(t, s, e, j, end)
+}
+
+// judgeQuiet: what would still turn up of a cancelled job has had its time when a job that began
+// later has ended.
+func judgeQuiet(t *check.T, s check.Subject, e example, j *job, end sighting) {
 	later := admit(t, s.Op, "primary", e)
 	later.end(t)
 	j.same(t, "jobs.cancel-quiet", end, "when a later job had ended")

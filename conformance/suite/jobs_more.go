@@ -178,7 +178,9 @@ func jobsHeld(t *check.T, s check.Subject, e example) {
 		ex := t.Call("primary", about(t, c, kept.in, kept.id).request())
 		t.Hook(target.ReleaseJob, nil)
 		t.Judge("jobs.cancel", admitted(ex), "a 2xx for cancelling an active job", describe(ex))
-		judgeCancelled(t, s.Op, kept, kept.end(t))
+		end := kept.end(t)
+		judgeCancelled(t, s.Op, kept, end)
+		judgeQuiet(t, s, e, kept, end)
 	}
 }
 
