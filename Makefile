@@ -12,7 +12,7 @@ STORE    ?= sqlite
 FUZZTIME ?= 5s
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: help build cross demo test test-race test-plain mutants lint fuzz bench clean
+.PHONY: help build cross demo test test-race test-plain test-browser mutants lint fuzz bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,13 @@ test-race: ## All tests with the race detector (needs a C compiler)
 test-plain: ## All tests without the race detector
 	@go vet ./...
 	@go test -timeout 15m ./...
+
+test-browser: ## The HTML report in a headless browser, with axe-core (gets both where they are missing)
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; }
+	@[[ -f bin/axe/node_modules/axe-core/axe.min.js ]] || npm install --silent --no-save --prefix bin/axe axe-core@4
+	@go vet -tags browser ./conformance/report/html
+	@AXE_CORE=$(CURDIR)/bin/axe/node_modules/axe-core/axe.min.js go test -tags browser -count 1 -timeout 5m ./conformance/report/html
 
 mutants: build ## Prove the suite: every broken server must be caught, the correct one never
 	@$(BIN) mutants

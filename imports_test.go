@@ -40,6 +40,8 @@ var arrows = map[string][]string{
 	"conformance/matrix":    {"conformance", "conformance/check", "conformance/report", "conformance/target", "spec"},
 	"conformance/ginkgorun": {"conformance"},
 
+	"conformance/report/html": {"conformance/report", "conformance/wire", "spec"},
+
 	"reference":              {"reference/rest", "reference/mcp", "reference/core", "spec"},
 	"reference/core":         {"reference/core/", "spec"},
 	"reference/core/idem":    {},
