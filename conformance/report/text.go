@@ -50,6 +50,9 @@ func clean(s string, keepLines bool) string {
 // hostile names what a terminal obeys or hides: categories Cc (C0, DEL, C1), Cf (bidi, zero width),
 // Zl, Zp.
 func hostile(r rune) bool {
+	if r >= ' ' && r < 0x7f { // nearly all text; the tables are slow
+		return false
+	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
@@ -63,6 +66,9 @@ func columns(s string) int {
 }
 
 func cells(r rune) int {
+	if r < 0x7f {
+		return 1
+	}
 	if unicode.In(r, unicode.Mn, unicode.Me) {
 		return 0
 	}

@@ -164,7 +164,7 @@ func start(s string, n int) string {
 
 // brief cleans a text and cuts it to n cells. It looks at no more of it than it needs: a target may
 // send megabytes where a word is expected.
-func brief(s string, n int) string { return report.Cut(report.Clean(start(s, 8*n)), n) }
+func brief(s string, n int) string { return report.Cut(report.Clean(start(s, 4*n)), n) }
 
 // shellWord quotes a word for a shell where it needs it.
 func shellWord(s string) string {

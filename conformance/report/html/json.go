@@ -21,7 +21,7 @@ type line struct {
 
 const (
 	maxDepth = 64       // of JSON that is laid out; deeper text is shown as it came
-	maxJSON  = 64 << 10 // bytes, likewise
+	maxJSON  = 16 << 10 // bytes, likewise
 )
 
 // compare lays both texts out and, where both are JSON (a status may stand before it), marks what

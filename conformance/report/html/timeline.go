@@ -149,8 +149,12 @@ func (s scale) place(ex wire.Exchange) (x, w string) {
 
 func milliseconds(d time.Duration) string {
 	switch ms := float64(d) / float64(time.Millisecond); {
-	case ms < 10:
+	case d == 0:
+		return "0 ms"
+	case ms < 1:
 		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
 	case ms < 10_000:
 		return fmt.Sprintf("%.0f ms", ms)
 	default:

@@ -130,7 +130,7 @@ func factsOf(r *report.Report) []fact {
 		for _, k := range slices.Sorted(maps.Keys(r.Summary.Created)) {
 			left = append(left, fmt.Sprintf("%d × %s", r.Summary.Created[k], report.Clean(k)))
 		}
-		facts = append(facts, fact{"Left there", strings.Join(left, ", ")})
+		facts = append(facts, fact{"Left at the target", strings.Join(left, ", ")})
 	}
 	return facts
 }
