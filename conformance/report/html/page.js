@@ -91,6 +91,7 @@
       { name: 'cases', list: [...document.querySelectorAll('.cases tr[data-v]')] },
     ];
     const cells = [...document.querySelectorAll('.cell')];
+    const bands = [...document.querySelectorAll('.band')];
     const holders = [...document.querySelectorAll('[data-cause], [data-block], [data-check]')];
     const texts = new Map();
     const textOf = (e) => {
@@ -116,8 +117,9 @@
       }
       for (const c of cells) {
         const row = document.getElementById(c.getAttribute('href').slice(1));
-        c.classList.toggle('off', Boolean(row && row.hidden));
+        c.parentElement.hidden = Boolean(row && row.hidden);
       }
+      for (const b of bands) b.hidden = !b.querySelector('li:not([hidden])');
       for (const h of holders) h.hidden = !h.querySelector('[data-v]:not([hidden])');
       for (const b of buttons) b.setAttribute('aria-pressed', String(b.dataset.filter === state.v));
       shown.textContent = parts.join(', ');
