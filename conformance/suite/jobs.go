@@ -34,6 +34,7 @@ func jobs() []check.Check {
 				{ID: "jobs.transitions", Says: "Each state that a job shows can be reached from the one before."},
 				{ID: "jobs.result", Says: "A job that ended well names its result, and one that failed says why."},
 				{ID: "jobs.result-absent", Says: "A result is shown in success only, and an error in failure only."},
+				{ID: "jobs.poll-delay", Says: pollDelaySays},
 			},
 			Cost: check.Cost{Requests: 400, Jobs: 1},
 			Run:  onJobs(jobsStates),
@@ -91,6 +92,7 @@ func jobs() []check.Check {
 			Does: "Keeps a job from running, repeats its creation, releases it; cancels another that is kept.",
 			Claims: []check.Claim{
 				{ID: "jobs.held", Says: "A job that cannot run yet stays active, and ends when it can."},
+				{ID: "jobs.poll-delay", Says: pollDelaySays},
 				{ID: "jobs.held-replay", Says: "While a job is active, a repetition of its creation leads to it and admits no other.", For: hasKey},
 				{ID: "jobs.cancel", Says: "An active job that is cancelled ends as cancelled, with neither result nor another end.", For: hasCancel},
 				{ID: "jobs.cancel-quiet", Says: "A cancelled job stays as it ended, and no result of it turns up.", For: hasCancel},
@@ -329,11 +331,7 @@ type pacer struct {
 }
 
 func newPacer(t *check.T) *pacer {
-	p := &pacer{header: "Retry-After", begun: t.Now()}
-	if b := t.Contract().Doc.Backpressure; b != nil && b.Delay.Name != "" {
-		p.header = b.Delay.Name
-	}
-	return p
+	return &pacer{header: delayHeader(t.Contract()), begun: t.Now()}
 }
 
 const longestPause = 500 * time.Millisecond

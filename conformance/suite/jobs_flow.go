@@ -94,6 +94,7 @@ func jobsStates(t *check.T, s check.Subject, e example) {
 		p.wait(t, seen.ex)
 	}
 	j.free()
+	judgePollDelay(t, s.Op)
 	for _, state := range j.shown {
 		t.Judge("jobs.states", m.Open || m.Knows(state), "a state of the machine", fmt.Sprintf("%q", state))
 	}

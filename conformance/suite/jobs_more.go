@@ -164,6 +164,7 @@ func jobsHeld(t *check.T, s check.Subject, e example) {
 		seen := j.look(t)
 		t.Judge("jobs.held", !m.IsTerminal(seen.state), "an active state while the job cannot run", describe(seen.ex))
 	}
+	judgePollDelay(t, s.Op)
 	if s.Op.Idempotency != nil {
 		ex := t.Call("primary", j.in.request())
 		t.Judge("jobs.held-replay", jobID(s.Op, ex) == j.id, "the admission of job "+j.id, describe(ex))

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"assay.kit/spec"
 )
@@ -171,8 +174,13 @@ func (c *Core) readOne(ctx context.Context, r *Request) (Answer, *Problem) {
 	}
 	var res Resource
 	var p *Problem
+	delay, held := c.pollDelay(r.Op), false
 	err := c.store.View(ctx, func(rd Reader) error {
 		res, p = c.Find(rd, r.Principal, kind, r.Path[lastPathParam(r.Op.Path)])
+		if p == nil && delay != "" {
+			t, err := rd.Task(res.ID)
+			held = err == nil && t.Held
+		}
 		return nil
 	})
 	switch {
@@ -181,7 +189,29 @@ func (c *Core) readOne(ctx context.Context, r *Request) (Answer, *Problem) {
 	case p != nil:
 		return Answer{}, p
 	}
-	return c.shown(r.Op, res), nil
+	ans := c.shown(r.Op, res)
+	if held {
+		ans.Header = with(ans.Header, delay, strconv.Itoa(RetryAfter(heldDelay)))
+	}
+	return ans, nil
+}
+
+// heldDelay is how long a client is asked to wait before it reads a job again that cannot run yet.
+const heldDelay = time.Second
+
+// pollDelay is the header in which an answer may ask for a delay before the next read, "" if the
+// contract documents none there.
+func (c *Core) pollDelay(op *spec.Operation) string {
+	b, a := c.contract.Doc.Backpressure, op.Answers[http.StatusOK]
+	if b == nil || b.Delay.Part != "header" || a == nil {
+		return ""
+	}
+	for _, h := range a.Headers {
+		if strings.EqualFold(h.Name, b.Delay.Name) {
+			return h.Name
+		}
+	}
+	return ""
 }
 
 // connection answers the caller's own context and limits.
