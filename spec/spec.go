@@ -199,7 +199,7 @@ type OrderValue struct {
 type Filter struct {
 	Param   string
 	Member  tree.Pointer // of the item
-	Match   string       // equal or after
+	Match   string       // equal, or after: what the member shows is later, the value itself excluded
 	Mutable bool         // the member may change after creation
 }
 

@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"slices"
+
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/target"
 	"assay.kit/spec"
@@ -89,6 +91,7 @@ func collections() []check.Check {
 				{ID: "collections.filter-match", Says: "Every item of a filtered walk meets the filter.", For: isFiltered(false)},
 				{ID: "collections.filter-complete", Says: "A filtered walk returns every item that meets the filter.", For: isFiltered(false)},
 				{ID: "collections.filter-unchanged", Says: "Under a filter on a member that may change, items that did not change are in the walk exactly if they meet it.", For: isFiltered(true)},
+				{ID: "collections.filter-bound", Says: "A lower bound of time leaves out what shows that very instant and takes in what shows the next, in every order.", For: hasLowerBound},
 				{ID: "collections.once", Says: "A walk returns no item twice."},
 				{ID: "collections.order", Says: "A walk returns its items in the order asked for.", For: isOrdered},
 			},
@@ -198,6 +201,11 @@ func outOfRange(how string) func(check.Subject) bool {
 	return func(s check.Subject) bool {
 		return s.Op.Collection.Limit != nil && s.Op.Collection.Limit.OutOfRange == how
 	}
+}
+
+// hasLowerBound: a filter takes what is later than its value.
+func hasLowerBound(s check.Subject) bool {
+	return slices.ContainsFunc(s.Op.Collection.Filters, func(f spec.Filter) bool { return f.Match == "after" && !f.Mutable })
 }
 
 func isFiltered(mutable bool) func(check.Subject) bool {

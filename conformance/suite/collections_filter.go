@@ -36,13 +36,16 @@ func collectionsFilters(_ context.Context, t *check.T, s check.Subject) {
 			judgeCondition(t, s, f, cd, i == 0)
 		}
 		all = append(all, own)
+		if fl.Match == "after" && !fl.Mutable {
+			judgeBound(t, f, fl, views[:n])
+		}
 	}
 	for i := range all {
 		for j := range i {
 			judgePairs(t, f, all[j], all[i])
 		}
 	}
-	for _, claim := range []string{"collections.filter-match", "collections.filter-complete", "collections.filter-unchanged", "collections.once", "collections.order"} {
+	for _, claim := range []string{"collections.filter-match", "collections.filter-complete", "collections.filter-unchanged", "collections.filter-bound", "collections.once", "collections.order"} {
 		t.NotApplicable(claim, "no item of the case shows a member that the collection is filtered by")
 	}
 }

@@ -328,7 +328,19 @@ type pacer struct {
 	header string
 	begun  time.Duration
 	n      int
+	close  int // this many waits are short
 }
+
+// closely makes the next waits so short that a state that shows for a few of them is seen.
+func (p *pacer) closely() *pacer {
+	p.close = closePolls
+	return p
+}
+
+const (
+	closePause = 5 * time.Millisecond
+	closePolls = 200 // of the requests that a case may take
+)
 
 func newPacer(t *check.T) *pacer {
 	return &pacer{header: delayHeader(t.Contract()), begun: t.Now()}
@@ -341,6 +353,9 @@ func (p *pacer) wait(t *check.T, ex wire.Exchange) {
 	d, asked := wire.ParseRetryAfter(ex.Header(p.header), time.Now())
 	if !asked && p.n > 20 {
 		d = min(longestPause, (t.Now()-p.begun)/20)
+		if p.n < p.close {
+			d = min(d, closePause)
+		}
 	}
 	if d > 0 {
 		t.Pause(d)

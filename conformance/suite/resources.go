@@ -192,53 +192,6 @@ func idAt(op *spec.Operation) tree.Pointer {
 	return "/id"
 }
 
-// judgeEcho compares what was sent with what is shown, as far as both have members of one name.
-func (c *creation) judgeEcho(read *spec.Operation, first wire.Exchange) {
-	const claim = "resources.echo"
-	sent, _ := c.in.body.(map[string]any)
-	shown, _ := decoded(first).(map[string]any)
-	volatile := slices.Concat(c.t.Contract().Doc.Volatile, c.op.Volatile, read.Volatile)
-	for _, name := range sortedKeys(sent) {
-		got, there := shown[name]
-		if !there || slices.Contains(volatile, tree.PointerTo(name)) {
-			continue
-		}
-		c.t.Judge(claim, echoes(sent[name], got), name+" as it was sent: "+string(encode(sent[name])), string(encode(got)))
-	}
-	c.t.NotApplicable(claim, "the resource shows no member of the body that makes it") // unless judged
-}
-
-// echoes reports whether a value is shown as it was sent: objects may have more members, an instant
-// another spelling, and no value may be shown as none or left open.
-func echoes(sent, shown any) bool {
-	switch x := sent.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		y, ok := shown.(map[string]any)
-		for name, v := range x {
-			if got, there := y[name]; there {
-				ok = ok && echoes(v, got)
-			}
-		}
-		return ok
-	case []any:
-		y, ok := shown.([]any)
-		ok = ok && len(x) == len(y)
-		for i := 0; ok && i < len(x); i++ {
-			ok = echoes(x[i], y[i])
-		}
-		return ok
-	case string:
-		y, _ := shown.(string)
-		a, _, errA := instant(x)
-		b, _, errB := instant(y)
-		return x == y || errA == nil && errB == nil && a.Equal(b)
-	default:
-		return oracle.Equal(sent, shown)
-	}
-}
-
 // judgeAsCreated compares the creation's answer with the first read. A state may have gone on.
 func (c *creation) judgeAsCreated(read *spec.Operation, created, first wire.Exchange) {
 	diff := c.unlike(read, created, first)

@@ -379,7 +379,7 @@ func filters() []Mutant {
 		},
 		{
 			ID: "filter-after-ignored", Does: "Accepts a lower bound of time and does not apply it.", Contract: "notes",
-			Breaks: []string{"collections.filter-match", "collections.filter-complete"},
+			Breaks: []string{"collections.filter-match", "collections.filter-complete", "collections.filter-bound"},
 			Replace: func(r *core.Rules) {
 				r.CreatedAfter = func(spec.Filter, string) time.Time { return time.Time{} }
 				r.Match = func(f spec.Filter, value string, item any) bool {

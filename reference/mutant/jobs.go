@@ -16,7 +16,9 @@ import (
 )
 
 // jobs are servers whose background work shows what it should not, or goes on, or comes to nothing.
-func jobs() []Mutant { return slices.Concat(admissions(), states(), pollDelays(), cancellations(), results()) }
+func jobs() []Mutant {
+	return slices.Concat(admissions(), states(), pollDelays(), cancellations(), results())
+}
 
 func admissions() []Mutant {
 	return []Mutant{

@@ -41,7 +41,7 @@ func (m Mutant) Claims() []string {
 
 // All returns every mutant, family by family. Adding one is adding a row to its family's table.
 func All() []Mutant {
-	return slices.Concat(transport(), validation(), idempotency(), payload(), concurrency(), collections(), jobs(), seer(),
+	return slices.Concat(transport(), validation(), idempotency(), payload(), concurrency(), collections(), jobs(), edges(), shortened(), seer(),
 		machines(), kept(), tools(), revisions(), actions(),
 		accesses(), workspaces(), limits(), expiries(), logs(), durabilities())
 }
