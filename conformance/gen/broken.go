@@ -71,6 +71,12 @@ func breaks(m maker, base any, p Place) []Broken {
 	if sp == nil {
 		return nil
 	}
+	return sp.ways(p)
+}
+
+// ways are the proven ways to break a place that was found.
+func (sp *spot) ways(p Place) []Broken {
+	m := sp.m
 	var pure, mixed []Broken
 	for _, c := range sp.candidates(p) {
 		if same(c.value, sp.base) {
@@ -102,8 +108,13 @@ type candidate struct {
 func (m maker) prove(c candidate, p Place) (Broken, bool) {
 	vs := m.validate(c.value)
 	b := Broken{Value: c.value, Pointer: c.at, Member: p.Member}
+	if isSide(p.Keyword) {
+		return b, b.bySide(vs, p.Keyword)
+	}
+	choice := locationOf(vs, p, c.at)
 	for _, v := range vs {
 		switch {
+		case choice != "" && strings.HasPrefix(v.Location, choice+"/"): // what each alternative says
 		case follows(v, p, c.at):
 		case v.Instance == c.at && meant(p, v):
 			b.Keyword = v.Keyword

@@ -17,6 +17,9 @@ const maxGrow = 100_000
 // candidates lists values that should break a place, the likeliest first.
 func (sp *spot) candidates(p Place) []candidate {
 	v, _ := tree.Get(sp.base, sp.at)
+	if out, mine := sp.against(p, v); mine {
+		return out
+	}
 	switch p.Keyword {
 	case "required", "dependentRequired":
 		return sp.missing(p, v)

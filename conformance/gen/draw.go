@@ -15,8 +15,27 @@ func (m maker) value(t *rapid.T, src []source, at tree.Pointer, depth int) any {
 		return rapid.Just(v).Draw(t, "fixed")
 	}
 	sh := m.choose(t, src, depth)
+	for range maxTries {
+		if v := m.drawn(t, sh, at, depth); !sh.excludes(v) {
+			return v
+		}
+	}
+	t.Skip("nothing was found that is not what it must not be")
+	return nil
+}
+
+// maxTries is how often a value is drawn again that a rule forbids which drawing does not know.
+const maxTries = 12
+
+// excludes reports whether a value fits a schema under not.
+func (sh *shape) excludes(v any) bool {
+	return slices.ContainsFunc(sh.nots, func(n source) bool { return fits([]source{n}, v, 0) })
+}
+
+// drawn draws a value of a shape whose alternatives are settled, but for what not forbids.
+func (m maker) drawn(t *rapid.T, sh *shape, at tree.Pointer, depth int) any {
 	if sh.enum != nil {
-		fitting := slices.DeleteFunc(slices.Clone(sh.enum), func(v any) bool { return sh.kinds&kindOf(v) == 0 })
+		fitting := slices.DeleteFunc(slices.Clone(sh.enum), func(v any) bool { return sh.kinds&kindOf(v) == 0 || sh.excludes(v) })
 		if len(fitting) == 0 {
 			t.Skip("no value of the enum has the type")
 		}
@@ -54,13 +73,13 @@ func (m maker) choose(t *rapid.T, src []source, depth int) *shape {
 		sh := merge(src)
 		var more []source
 		for _, group := range sh.choices {
-			more = append(more, m.branch(t, sh, group, depth))
+			more = append(more, m.branch(t, sh, group.branches, depth))
 		}
 		for _, c := range sh.conditions {
-			if rapid.Bool().Draw(t, "if") {
+			if m.applies(t, sh, c, depth) {
 				more = append(more, c.when, c.then)
 			} else {
-				more = append(more, c.otherwise)
+				more = append(more, negated(c.when), c.otherwise)
 			}
 		}
 		if len(more) == 0 {
@@ -70,6 +89,19 @@ func (m maker) choose(t *rapid.T, src []source, depth int) *shape {
 	}
 	t.Skip("alternatives without end")
 	return nil
+}
+
+// applies draws a side of a condition. What only an optional member brings along stays away with it
+// where no optional members are wanted.
+func (m maker) applies(t *rapid.T, sh *shape, c condition, depth int) bool {
+	switch {
+	case c.member != "" && sh.requires(c.member):
+		return true
+	case c.member != "" && (m.o.RequiredOnly || depth >= m.o.depth() || !sh.allows(c.member)):
+		return false
+	default:
+		return rapid.Bool().Draw(t, "if")
+	}
 }
 
 // branch draws one that the rest of the schema leaves possible; deep down, the flattest.
@@ -106,7 +138,7 @@ func height(s source, depth int) int {
 	}
 	for _, group := range sh.choices {
 		low := maxNesting
-		for _, b := range group {
+		for _, b := range group.branches {
 			low = min(low, height(b, depth+1))
 		}
 		least = max(least, low)
@@ -159,13 +191,14 @@ func (sh *shape) hinted() kinds {
 }
 
 func (m maker) array(t *rapid.T, sh *shape, at tree.Pointer, depth int) any {
-	low := max(0, sh.minItems, sh.minContains)
+	slots := m.slots(t, sh)
+	low := max(0, sh.minItems, len(slots))
 	high := low + 3
 	if depth >= m.o.depth() {
 		high = low
 	}
-	if sh.maxItems >= 0 {
-		high = min(high, sh.maxItems)
+	if longest := sh.longest(); longest >= 0 {
+		high = min(high, longest)
 	}
 	if high < low || low > 10_000 {
 		t.Skip("no length fits")
@@ -173,10 +206,7 @@ func (m maker) array(t *rapid.T, sh *shape, at tree.Pointer, depth int) any {
 	n := rapid.IntRange(low, high).Draw(t, "items")
 	out := make([]any, 0, n)
 	for i := range n {
-		sub := sh.item(i)
-		if i < sh.minContains {
-			sub = append(slices.Clone(sub), sh.contains...)
-		}
+		sub := append(slices.Clone(sh.item(i)), slots.at(sh, i)...)
 		for try := 0; ; try++ {
 			v := m.value(t, sub, at.Index(i), depth+1)
 			if !sh.unique || distinct(append(slices.Clone(out), v)) {
@@ -189,6 +219,47 @@ func (m maker) array(t *rapid.T, sh *shape, at tree.Pointer, depth int) any {
 				}
 				t.Skip("not enough different items")
 			}
+		}
+	}
+	return out
+}
+
+// slots says of the first items of an array which kinds they must be of, one set of containments an
+// item; what comes after them is of no kind that has all its items.
+type slots [][]int
+
+// slots draws how many items there are of each kind. Kinds share items where there is room for no more.
+func (m maker) slots(t *rapid.T, sh *shape) slots {
+	var out slots
+	longest := sh.longest()
+	for k, c := range sh.contains {
+		n := c.min
+		if c.max > n && c.max < 10_000 {
+			n = rapid.IntRange(c.min, min(c.max, c.min+2)).Draw(t, "contained")
+		}
+		if n > 10_000 {
+			t.Skip("too many items")
+		}
+		for i := range n {
+			if longest >= 0 && len(out) >= longest {
+				out[i%max(1, len(out))] = append(out[i%max(1, len(out))], k)
+				continue
+			}
+			out = append(out, []int{k})
+		}
+	}
+	return out
+}
+
+// at lists what the item at an index must be and must not be beside what the array says of it.
+func (s slots) at(sh *shape, i int) []source {
+	var out []source
+	for k, c := range sh.contains {
+		switch mine := i < len(s) && slices.Contains(s[i], k); {
+		case mine:
+			out = append(out, c.kind)
+		case c.max >= 0:
+			out = append(out, negated(c.kind))
 		}
 	}
 	return out
@@ -209,18 +280,6 @@ func (m maker) object(t *rapid.T, sh *shape, at tree.Pointer, depth int) any {
 	for _, name := range tools {
 		sub := m.withTool(sh.member(name), out)
 		out[name] = m.value(t, sub, at.Append(name), depth+1)
-	}
-	// A schema that a member brings along can ask for more of the object.
-	for _, name := range sortedKeys(sh.dependentSchemas) {
-		if _, there := out[name]; !there {
-			continue
-		}
-		extra := m.choose(t, sh.dependentSchemas[name], depth)
-		for _, need := range extra.required {
-			if _, there := out[need]; !there {
-				out[need] = m.value(t, append(sh.member(need), extra.member(need)...), at.Append(need), depth+1)
-			}
-		}
 	}
 	return out
 }

@@ -15,20 +15,13 @@ func settle(src []source, v any) *shape {
 		sh := merge(src)
 		var more []source
 		for _, group := range sh.choices {
-			more = append(more, likeliest(group, v))
+			more = append(more, likeliest(group.branches, v))
 		}
 		for _, c := range sh.conditions {
 			if fits([]source{c.when}, v, 0) {
 				more = append(more, c.when, c.then)
 			} else {
-				more = append(more, c.otherwise)
-			}
-		}
-		if object, ok := v.(map[string]any); ok {
-			for _, name := range sortedKeys(sh.dependentSchemas) {
-				if _, there := object[name]; there {
-					more = append(more, sh.dependentSchemas[name]...)
-				}
+				more = append(more, negated(c.when), c.otherwise)
 			}
 		}
 		if len(more) == 0 {
@@ -76,7 +69,7 @@ func likeliest(group []source, v any) source {
 }
 
 // fits is a small validator for parts of a schema, which the real one does not compile. It knows
-// every keyword but format, not and unevaluatedProperties of a nested branch.
+// every keyword but format, and unevaluatedProperties and unevaluatedItems of a nested branch.
 func fits(src []source, v any, depth int) bool {
 	if depth > maxNesting {
 		return true
@@ -103,9 +96,18 @@ func fits(src []source, v any, depth int) bool {
 		return false
 	}
 	for _, group := range sh.choices {
-		if !slices.ContainsFunc(group, func(b source) bool { return fits([]source{b}, v, depth+1) }) {
+		n := 0
+		for _, b := range group.branches {
+			if fits([]source{b}, v, depth+1) {
+				n++
+			}
+		}
+		if n == 0 || n > 1 && group.keyword == "oneOf" && !slices.ContainsFunc(group.branches, hasFormat) {
 			return false
 		}
+	}
+	if slices.ContainsFunc(sh.nots, func(not source) bool { return fits([]source{not}, v, depth+1) }) {
+		return false
 	}
 	for _, c := range sh.conditions {
 		side := c.otherwise
@@ -117,6 +119,26 @@ func fits(src []source, v any, depth int) bool {
 		}
 	}
 	return true
+}
+
+// hasFormat reports whether a schema says more than fits knows.
+func hasFormat(s source) bool {
+	return slices.ContainsFunc(flat([]source{s}), func(f source) bool { return says(f.raw, "format", 0) })
+}
+
+// says reports whether a raw schema has a keyword anywhere.
+func says(raw any, keyword string, depth int) bool {
+	switch x := raw.(type) {
+	case map[string]any:
+		for k, v := range x {
+			if k == keyword || depth < maxNesting && says(v, keyword, depth+1) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(x, func(v any) bool { return depth < maxNesting && says(v, keyword, depth+1) })
+	}
+	return false
 }
 
 func (sh *shape) fitsNumber(v json.Number) bool {
@@ -147,7 +169,8 @@ func (sh *shape) fitsString(v string) bool {
 }
 
 func (sh *shape) fitsArray(v []any, depth int) bool {
-	if len(v) < sh.minItems || sh.maxItems >= 0 && len(v) > sh.maxItems || sh.unique && !distinct(v) {
+	if len(v) < sh.minItems || sh.maxItems >= 0 && len(v) > sh.maxItems ||
+		sh.closedItems >= 0 && len(v) > sh.closedItems || sh.unique && !distinct(v) {
 		return false
 	}
 	for i, item := range v {
@@ -158,11 +181,11 @@ func (sh *shape) fitsArray(v []any, depth int) bool {
 	for _, c := range sh.contains {
 		n := 0
 		for _, item := range v {
-			if fits([]source{c}, item, depth+1) {
+			if fits([]source{c.kind}, item, depth+1) {
 				n++
 			}
 		}
-		if n < sh.minContains {
+		if n < c.min || c.max >= 0 && n > c.max {
 			return false
 		}
 	}

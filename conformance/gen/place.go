@@ -37,6 +37,7 @@ type spot struct {
 	from any // the base that the search began with
 	base any
 	at   tree.Pointer
+	src  []source // of the place, its alternatives open
 	sh   *shape
 }
 
@@ -81,6 +82,7 @@ func (f *finder) walk(base any, src []source, at tree.Pointer, depth int) {
 	}
 	sh := settle(src, v)
 	f.keywords(base, sh, v, at)
+	f.rules(base, src, sh, v, at)
 	switch v := v.(type) {
 	case []any:
 		f.array(base, sh, v, at, depth)
@@ -100,13 +102,20 @@ func (f *finder) others(base any, src []source, v any, at tree.Pointer, depth in
 		}
 	}
 	for _, group := range sh.choices {
-		taken := likeliest(group, v)
-		for i, b := range group {
+		taken := likeliest(group.branches, v)
+		for i, b := range group.branches {
 			if same(b.raw, taken.raw) {
 				continue
 			}
 			// The branch must not lead back here: a cyclic schema has no end of alternatives.
 			f.instead(base, append(bare(src), b), at, depth, i+1)
+		}
+	}
+	for _, c := range sh.conditions {
+		if fits([]source{c.when}, v, 0) {
+			f.instead(base, append(bare(src), negated(c.when), c.otherwise), at, depth, 1)
+		} else {
+			f.instead(base, append(bare(src), c.when, c.then), at, depth, 1)
 		}
 	}
 }
@@ -152,7 +161,7 @@ func (f *finder) keywords(base any, sh *shape, v any, at tree.Pointer) {
 		if sh.minItems > 0 {
 			add("minItems")
 		}
-		if sh.maxItems >= 0 {
+		if sh.maxItems >= 0 && sh.maxItems == sh.longest() {
 			add("maxItems")
 		}
 		if sh.unique {
@@ -239,6 +248,11 @@ func (f *finder) absent(sh *shape, v map[string]any) []string {
 	var out []string
 	for _, name := range sortedKeys(sh.props) {
 		if _, there := v[name]; !there && sh.allows(name) {
+			out = append(out, name)
+		}
+	}
+	for _, p := range sh.patternProps {
+		if name, ok := p.name(v); ok && sh.allows(name) {
 			out = append(out, name)
 		}
 	}

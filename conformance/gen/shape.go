@@ -51,8 +51,9 @@ type shape struct {
 	prefixes, items    [][]source // one list a source: conjunction
 	minItems, maxItems int
 	unique             bool
-	contains           []source
-	minContains        int
+	contains           []containment
+	closedItems        int  // items: false after so many; -1: not
+	sealedItems        bool // unevaluatedItems: false
 
 	props              map[string][]source
 	patternProps       []patternProp
@@ -63,9 +64,10 @@ type shape struct {
 	names              []source
 	minProps, maxProps int
 	dependent          map[string][]string
-	dependentSchemas   map[string][]source
+	forbidden          []string // members whose schema is false
 
-	choices    [][]source // anyOf and oneOf
+	choices    []choice
+	nots       []source
 	conditions []condition
 	traits     spec.PropertyTraits
 	readOnly   bool
@@ -87,7 +89,27 @@ type closure struct {
 	patterns []*regexp.Regexp
 }
 
-type condition struct{ when, then, otherwise source }
+// containment asks for items of a kind.
+type containment struct {
+	kind     source
+	min, max int    // max -1: any number
+	keyword  string // that asks for the least: contains or minContains
+}
+
+// choice is an anyOf or a oneOf.
+type choice struct {
+	keyword  string
+	branches []source
+}
+
+// condition is if with then and else, or a dependentSchemas of one member.
+type condition struct {
+	when, then, otherwise source
+	member                string // of dependentSchemas: what brings it along
+}
+
+// negated is the schema of what another one refuses.
+func negated(s source) source { return s.with(map[string]any{"not": s.raw}) }
 
 // flat lists schemas with everything that references and allOf add to them.
 func flat(src []source) []source {
@@ -115,7 +137,7 @@ func flat(src []source) []source {
 // merge intersects schemas; alternatives and conditions stay open.
 func merge(src []source) *shape {
 	sh := &shape{kinds: kAny, minLen: -1, maxLen: -1, minItems: -1, maxItems: -1, minProps: -1, maxProps: -1,
-		props: map[string][]source{}, dependent: map[string][]string{}, dependentSchemas: map[string][]source{}}
+		closedItems: -1, props: map[string][]source{}, dependent: map[string][]string{}}
 	for _, s := range flat(src) {
 		switch raw := s.raw.(type) {
 		case bool:
@@ -211,18 +233,19 @@ func (sh *shape) arrays(s source, m map[string]any) {
 	if items, ok := m["items"]; ok {
 		tail = []source{s.with(items)}
 		if items == false {
-			sh.maxItems = least(sh.maxItems, len(head))
+			sh.closedItems = least(sh.closedItems, len(head))
 		}
 	}
+	sh.sealedItems = sh.sealedItems || m["unevaluatedItems"] == false
 	if head != nil || tail != nil {
 		sh.prefixes, sh.items = append(sh.prefixes, head), append(sh.items, tail)
 	}
 	if c, ok := m["contains"]; ok {
-		sh.contains = append(sh.contains, s.with(c))
-		sh.minContains = max(sh.minContains, 1)
+		one := containment{kind: s.with(c), min: 1, max: atMost(-1, m["maxContains"]), keyword: "contains"}
 		if n, ok := count(m["minContains"]); ok {
-			sh.minContains = n
+			one.min, one.keyword = n, "minContains"
 		}
+		sh.contains = append(sh.contains, one)
 	}
 }
 
@@ -238,6 +261,9 @@ func (sh *shape) objects(s source, m map[string]any) {
 	for name, p := range properties {
 		sh.props[name] = append(sh.props[name], s.with(p))
 		own.names[name] = true
+		if p == false {
+			sh.forbidden = append(sh.forbidden, name)
+		}
 	}
 	patterns, _ := m["patternProperties"].(map[string]any)
 	for _, pattern := range sortedKeys(patterns) {
@@ -272,8 +298,9 @@ func (sh *shape) objects(s source, m map[string]any) {
 		}
 	}
 	schemas, _ := m["dependentSchemas"].(map[string]any)
-	for name, d := range schemas {
-		sh.dependentSchemas[name] = append(sh.dependentSchemas[name], s.with(d))
+	for _, name := range sortedKeys(schemas) {
+		when := map[string]any{"type": "object", "required": []any{name}}
+		sh.conditions = append(sh.conditions, condition{when: s.with(when), then: s.with(schemas[name]), otherwise: s.with(true), member: name})
 	}
 }
 
@@ -284,11 +311,15 @@ func (sh *shape) alternatives(s source, m map[string]any) {
 			group = append(group, s.with(b))
 		}
 		if group != nil {
-			sh.choices = append(sh.choices, group)
+			sh.choices = append(sh.choices, choice{key, group})
 		}
 	}
+	if n, ok := m["not"]; ok {
+		sh.nots = append(sh.nots, s.with(n))
+		sh.kinds &^= excludedKinds(n)
+	}
 	if when, ok := m["if"]; ok {
-		c := condition{s.with(when), s.with(true), s.with(true)}
+		c := condition{when: s.with(when), then: s.with(true), otherwise: s.with(true)}
 		if then, ok := m["then"]; ok {
 			c.then = s.with(then)
 		}
@@ -297,6 +328,31 @@ func (sh *shape) alternatives(s source, m map[string]any) {
 		}
 		sh.conditions = append(sh.conditions, c)
 	}
+}
+
+// excludedKinds are the types that a schema under not rules out: those of one that says no more.
+func excludedKinds(not any) kinds {
+	m, ok := not.(map[string]any)
+	if t, typed := m["type"]; ok && typed && len(m) == 1 {
+		return kindsOf(t)
+	}
+	if not == true || ok && len(m) == 0 {
+		return kAny
+	}
+	return 0
+}
+
+// longest is the greatest length of an array, -1 if it has none.
+func (sh *shape) longest() int {
+	n := sh.maxItems
+	if sh.closedItems >= 0 {
+		n = least(n, sh.closedItems)
+	}
+	open := slices.ContainsFunc(sh.items, func(tail []source) bool { return tail != nil })
+	if sh.sealedItems && !open && len(sh.contains) == 0 {
+		n = least(n, longestPrefix(sh))
+	}
+	return n
 }
 
 // member lists the schemas of a member by name.
