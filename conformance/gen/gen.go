@@ -45,8 +45,9 @@ func Positive(s *schema.Schema, o Options) *rapid.Generator[any] {
 
 // maker holds what all generators of one schema share. It is not changed after it is made.
 type maker struct {
-	s *schema.Schema
-	o Options
+	s      *schema.Schema
+	o      Options
+	effort int // how often an example is looked for; 0: maxExampleTries
 }
 
 func (m maker) root() []source { return []source{{m.s, m.s.Raw()}} }
@@ -124,6 +125,63 @@ func (m maker) example(src []source, at tree.Pointer, depth, seed int) (v any, o
 			v, ok = nil, false
 		}
 	}()
-	g := rapid.Custom(func(t *rapid.T) any { return m.value(t, src, at, depth) })
-	return g.Filter(func(v any) bool { return fits(src, v, 0) }).Example(seed), true
+	if impossible(src, 0) {
+		return nil, false
+	}
+	if m.effort == 0 {
+		m.effort = maxExampleTries
+	}
+	tried := 0
+	g := rapid.Custom(func(t *rapid.T) any {
+		if tried++; tried > m.effort {
+			return nothing{}
+		}
+		return m.value(t, src, at, depth)
+	})
+	v = g.Filter(func(v any) bool { return v == any(nothing{}) || fits(src, v, 0) }).Example(seed)
+	return v, v != any(nothing{})
+}
+
+// maxExampleTries ends the search for an example; rapid would go on for a thousand.
+const maxExampleTries = 150
+
+// nothing stands for an example that was not found.
+type nothing struct{}
+
+// onlyRequires lists the members that a raw schema asks for if it asks for nothing else but an object.
+func onlyRequires(raw any) []string {
+	m, _ := raw.(map[string]any)
+	var names []string
+	for k, v := range m {
+		switch {
+		case k == "required":
+			for _, n := range list(v) {
+				name, _ := n.(string)
+				names = append(names, name)
+			}
+		case k == "type" && v == "object":
+		default:
+			return nil
+		}
+	}
+	return names
+}
+
+// impossible reports whether schemas contradict each other in a way that is easy to see.
+func impossible(src []source, depth int) bool {
+	sh := merge(src)
+	if sh.kinds == 0 || sh.enum != nil && !slices.ContainsFunc(sh.enum, func(v any) bool { return sh.kinds&kindOf(v) != 0 && !sh.excludes(v) }) {
+		return true
+	}
+	if sh.kinds != kObject || depth > 3 {
+		return false
+	}
+	for _, n := range sh.nots {
+		if asked := onlyRequires(n.raw); asked != nil && !slices.ContainsFunc(asked, func(name string) bool { return !sh.requires(name) }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(sh.required, func(name string) bool {
+		return !sh.allows(name) || impossible(sh.member(name), depth+1)
+	})
 }

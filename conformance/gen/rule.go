@@ -86,22 +86,28 @@ func (sp *spot) against(p Place, v any) (out []candidate, mine bool) {
 	return out, true
 }
 
-// tries is how many examples are looked at for one rule.
-const tries = 4
+// tries is how many examples are looked at for one rule, and ruleTries how long one is looked for:
+// many a rule cannot be broken alone.
+const (
+	tries     = 3
+	ruleTries = 40
+)
 
 // examples puts examples of schemas in the place of a value: first, of an object, with no more changed
 // than what one of the schemas is about.
-func (sp *spot) examples(src []source, v any, about source) []candidate {
+func (sp *spot) examples(src []source, v any, about ...source) []candidate {
 	var near, far []candidate
 	object, _ := v.(map[string]any)
+	m := sp.m
+	m.effort = ruleTries
 	for seed := range tries {
-		made, ok := sp.m.example(src, sp.at, 1, seed)
+		made, ok := m.example(src, sp.at, 1, seed)
 		if !ok {
-			continue
+			break
 		}
 		far = append(far, candidate{put(sp.base, sp.at, made), sp.at})
 		if other, isObject := made.(map[string]any); isObject && object != nil {
-			near = append(near, candidate{put(sp.base, sp.at, overlaid(object, other, merge([]source{about}))), sp.at})
+			near = append(near, candidate{put(sp.base, sp.at, overlaid(object, other, merge(about))), sp.at})
 		}
 	}
 	return append(near, far...)
@@ -167,8 +173,7 @@ func (sp *spot) crossed(p Place) []candidate {
 		if p.Keyword == "else" {
 			when, side = negated(c.when), c.otherwise
 		}
-		out = append(out, sp.examples(append(bare(sp.src), when, negated(side)), v, when)...)
-		out = append(out, sp.examples(append(bare(sp.src), when, negated(side)), v, side)...)
+		out = append(out, sp.examples(append(bare(sp.src), when, negated(side)), v, when, side)...)
 	}
 	return out
 }

@@ -65,6 +65,7 @@ type shape struct {
 	minProps, maxProps int
 	dependent          map[string][]string
 	forbidden          []string // members whose schema is false
+	banned             []string // members that not forbids to be there
 
 	choices    []choice
 	nots       []source
@@ -317,6 +318,9 @@ func (sh *shape) alternatives(s source, m map[string]any) {
 	if n, ok := m["not"]; ok {
 		sh.nots = append(sh.nots, s.with(n))
 		sh.kinds &^= excludedKinds(n)
+		if one := onlyRequires(n); len(one) == 1 {
+			sh.banned = append(sh.banned, one[0])
+		}
 	}
 	if when, ok := m["if"]; ok {
 		c := condition{when: s.with(when), then: s.with(true), otherwise: s.with(true)}
@@ -389,7 +393,7 @@ func (sh *shape) allows(name string) bool {
 			return false
 		}
 	}
-	if sh.sealed && len(sh.member(name)) == 0 {
+	if sh.sealed && len(sh.member(name)) == 0 || slices.Contains(sh.banned, name) {
 		return false
 	}
 	return len(sh.names) == 0 || fits(sh.names, name, 0)

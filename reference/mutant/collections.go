@@ -276,7 +276,7 @@ func walks() []Mutant {
 			ID: "walk-loses-jobs", Does: "Lists jobs only as long as they are active.", Contract: "seer",
 			Breaks: []string{
 				"jobs.listed", "collections.complete", "collections.steady", "collections.new-walk", "collections.limit-change",
-				"collections.filter-complete", "collections.filter-unchanged",
+				"collections.filter-complete", "collections.filter-unchanged", "collections.filter-bound",
 			},
 			Wrap: onlyAt("GET", "/v1/jobs", func(a *answer) {
 				body := a.object()
