@@ -17,7 +17,8 @@ type shownAt struct {
 
 // judgeBound walks with a lower bound that an item of the case shows, and with those one step before
 // and after it. A step is the last digit that any of them shows: however the target rounds, what
-// shows a later instant is later.
+// shows a later instant is later. Instants shown to less than a microsecond may stand for finer ones
+// behind them, so there an item at the bound itself may be in or out.
 func judgeBound(t *check.T, f *feeder, fl spec.Filter, views []any) {
 	const claim = "collections.filter-bound"
 	items, step := instants(f, fl, views)
@@ -27,7 +28,7 @@ func judgeBound(t *check.T, f *feeder, fl spec.Filter, views []any) {
 	}
 	middle := items[len(items)/2].at
 	for i, bound := range []time.Time{middle, middle.Add(-step), middle.Add(step)} {
-		cd := conditionAfter(fl, bound, items)
+		cd := conditionAfter(fl, bound, items, step > time.Microsecond)
 		ways := orders(f.list.op.Collection)
 		if i > 0 {
 			ways = ways[:1]
@@ -67,17 +68,19 @@ func lastDigit(shown string) time.Duration {
 	return step
 }
 
-// conditionAfter is a lower bound and which items meet it.
-func conditionAfter(fl spec.Filter, bound time.Time, items []shownAt) condition {
+// conditionAfter is a lower bound and which items meet it; rounded leaves out those that show the
+// bound itself.
+func conditionAfter(fl spec.Filter, bound time.Time, items []shownAt, rounded bool) condition {
 	cd := condition{fl: fl, value: bound.Format(time.RFC3339Nano), meets: func(m any) bool {
 		shown, _ := m.(string)
 		at, err := time.Parse(time.RFC3339Nano, shown)
-		return err != nil || at.After(bound)
+		return err != nil || at.After(bound) || rounded && at.Equal(bound)
 	}}
 	for _, it := range items {
-		if it.at.After(bound) {
+		switch {
+		case it.at.After(bound):
 			cd.in = append(cd.in, it.id)
-		} else {
+		case !rounded || it.at.Before(bound):
 			cd.out = append(cd.out, it.id)
 		}
 	}

@@ -199,7 +199,7 @@ func foreigns() []Mutant {
 		},
 		{
 			ID: "hidden-item-ends", Does: "Ends a walk at a page from which something was left out.", Contract: "notes",
-			Breaks: []string{"collections.hidden-on"}, May: anyWalk("the flag is the server's, so any walk beside it may end early"),
+			Breaks: []string{"collections.hidden-on"}, May: anyWalk("the flag is the server's, so any walk beside it may end early", "collections.hidden-on"),
 			Replace: func(r *core.Rules) {
 				var left atomic.Bool
 				r.Hides = func(_ core.Principal, _ core.Resource, hidden bool) bool {
