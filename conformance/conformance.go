@@ -24,7 +24,9 @@ type Options struct {
 	Profile   *target.Profile
 	Only      []string // requirement, claim, check, family, operation or case ids; a trailing * matches a prefix
 	Skip      []string
-	Seed      uint64 // 0: chosen, and reported
+	Cases     []string         // of what Only and Skip leave, the cases with these ids; empty: all
+	Baseline  *report.Baseline // failures that are known: they do not count; may be nil
+	Seed      uint64           // 0: chosen, and reported
 	Effort    check.Effort
 	Parallel  int
 	Financial bool // allow financial effects; the profile must say sandbox too
@@ -49,8 +51,17 @@ func Plan(o Options) ([]check.Case, []report.Case, error) {
 	if unknown := UnknownClaims(o.Contract); len(unknown) > 0 {
 		return nil, nil, &spec.LoadError{Problems: unknown}
 	}
-	return check.Plan(o.Contract, o.Profile, suite.All(o.Contract),
-		check.Options{Only: o.Only, Skip: o.Skip, Financial: o.Financial})
+	if o.Baseline != nil {
+		if err := o.Baseline.Resolve(o.Contract.Name, CaseClaims(o.Contract)); err != nil {
+			return nil, nil, err
+		}
+	}
+	cases, skipped, err := check.Plan(o.Contract, o.Profile, suite.All(o.Contract),
+		check.Options{Only: o.Only, Skip: o.Skip, Cases: chosen(o.Cases), Financial: o.Financial})
+	if err == nil && !left(o.Cases, cases, skipped) {
+		return nil, nil, errors.New("of the cases to run again, none is selected")
+	}
+	return cases, skipped, err
 }
 
 // Run connects, plans, judges and reports. The error is for what prevents judging at all: a bad
@@ -81,9 +92,9 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	count := newTally(caller)
 	e.Caller = count
 	outcomes := check.Run(ctx, cases, e, o.Progress)
-	rep := &report.Report{Target: o.Profile.BaseURL, Kit: report.Kit{Version: o.Version}, Seed: o.Seed, Strict: o.Strict,
-		Started: epoch.UTC(), Interrupted: ctx.Err() != nil,
-		Filtered: len(o.Only)+len(o.Skip) > 0, Cases: skipped, Findings: []report.Finding{}}
+	rep := &report.Report{Target: o.Profile.BaseURL, Kit: report.Kit{Version: o.Version}, Seed: o.Seed, Effort: string(o.Effort), Strict: o.Strict,
+		Started: epoch.UTC(), Interrupted: ctx.Err() != nil, Baseline: o.Baseline,
+		Filtered: len(o.Only)+len(o.Skip)+len(o.Cases) > 0, Cases: skipped, Findings: []report.Finding{}}
 	for _, oc := range outcomes {
 		rep.Cases = append(rep.Cases, oc.Case)
 		rep.Findings = append(rep.Findings, oc.Findings...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ type checkFlags struct {
 	strict, plan                                            bool
 	jobs                                                    int
 	time                                                    time.Duration
+	baseline, writeBaseline, rerun                          string
+	previous                                                *report.Report         // of --rerun
+	given                                                   func(flag string) bool // was it on the command line?
 }
 
 func (a *app) check() *cobra.Command {
@@ -35,9 +39,15 @@ func (a *app) check() *cobra.Command {
 		Example: `  assay check --target https://api.example.com
   assay check --profile staging.yaml --only SEER-IDEM* --rate 20/s --report out.json`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.given = c.Flags().Changed
+			return a.runCheck(c.Context(), f)
+		},
 	}
 	fl := c.Flags()
+	fl.StringVar(&f.baseline, "baseline", "", "file of known failures: they are listed and do not count; one that holds again fails the run")
+	fl.StringVar(&f.writeBaseline, "write-baseline", "", "write what failed to this file, for --baseline; with --baseline of the same file its reasons are kept")
+	fl.StringVar(&f.rerun, "rerun", "", "run only what failed or could not be judged in this JSON report, with its seed and effort unless given")
 	fl.StringVar(&f.target, "target", "", "base URL of the server; overrides the profile's base_url")
 	fl.StringVar(&f.contract, "contract", "", contractUsage()+" (default: the profile's, else seer)")
 	fl.StringVar(&f.profile, "profile", "", "file that says what the contract cannot: credentials, hooks, data (default: from the contract's environment variables)")
@@ -69,11 +79,14 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 		return err
 	}
 	defer file.discard()
+	if err := f.canWriteBaseline(); err != nil {
+		return err
+	}
 	rep, err := a.judge(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := file.write(rep); err != nil {
+	if err := errors.Join(file.write(rep), a.keepBaseline(f.writeBaseline, rep)); err != nil {
 		return err
 	}
 	return a.show(ctx, rep, f.format)
@@ -92,6 +105,12 @@ func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
 		}
 		o.Financial = true
 	}
+	if err := f.bound(&target.Profile{}); err != nil { // a flag is wrong whatever the profile says
+		return o, err
+	}
+	if err := f.earlier(&o); err != nil {
+		return o, err
+	}
 	name := f.contract
 	if f.profile != "" {
 		p, err := target.Load(f.profile, a.env)
@@ -103,14 +122,14 @@ func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
 			name = p.Contract
 		}
 	}
-	if name == "" {
-		name = "seer"
-	}
-	c, err := loadContract(name)
+	c, err := loadContract(cmp.Or(name, f.judged(), "seer"))
 	if err != nil {
 		return o, err
 	}
 	o.Contract = c
+	if err := f.selects(o); err != nil {
+		return o, err
+	}
 	if o.Profile == nil {
 		if o.Profile, err = target.FromEnvironment(c, f.target, a.env); err != nil {
 			return o, err

@@ -25,8 +25,9 @@ const AllowFinancial = "--allow financial"
 
 // Options choose what to plan.
 type Options struct {
-	Only, Skip []string // requirement, claim, check, family, operation or case ids, or a prefix ending in "*"
-	Financial  bool     // operations with a financial effect may be called (with sandbox in the profile)
+	Only, Skip []string        // requirement, claim, check, family, operation or case ids, or a prefix ending in "*"
+	Cases      map[string]bool // of what Only and Skip leave, the cases with these ids; nil: all
+	Financial  bool            // operations with a financial effect may be called (with sandbox in the profile)
 }
 
 // Plan joins checks with the contract's subjects. What will not run is in the second result, with
@@ -38,12 +39,12 @@ func Plan(c *spec.Contract, p *target.Profile, checks []Check, o Options) ([]Cas
 	for i := range checks {
 		ck := &checks[i]
 		subjects := ck.Select(c)
-		if len(subjects) == 0 {
+		if len(subjects) == 0 && o.Cases == nil {
 			skipped = append(skipped, skip0(ck))
 		}
 		for _, s := range subjects {
 			cs := Case{ID: ck.ID + "@" + s.Name, Check: ck, Subject: s, Origin: origin(s)}
-			if only.set() && !only.match(cs) || skip.set() && skip.match(cs) {
+			if only.set() && !only.match(cs) || skip.set() && skip.match(cs) || o.Cases != nil && !o.Cases[cs.ID] {
 				continue
 			}
 			if sk, ok := impossible(cs, p, o); ok {

@@ -11,7 +11,8 @@ import (
 
 // Build joins what the cases found with the requirement catalog. It fills Requirements, Summary
 // and Verdict, grades every finding (a broken claim is fail where any of its requirements is
-// stated on that operation, else warn) and orders everything by id.
+// stated on that operation, else warn), compares with the Baseline if there is one, and orders
+// everything by id.
 func (r *Report) Build(c *spec.Contract) {
 	r.Schema = Schema
 	r.Contract = Contract{Name: c.Name, Version: c.Version, Digest: c.Digest}
@@ -26,6 +27,7 @@ func (r *Report) Build(c *spec.Contract) {
 		r.Requirements = append(r.Requirements, r.judge(q, byClaim))
 	}
 	r.grade(c)
+	r.compare()
 	r.sum()
 }
 
@@ -171,10 +173,12 @@ func (r *Report) sum() {
 			worst = Worse(worst, cs.Verdict)
 		}
 	}
-	fails := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Verdict == Fail })
+	fails := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Verdict == Fail && f.Known == nil })
 	switch {
 	case fails:
 		r.Verdict = Violations
+	case r.Baseline != nil && len(r.Baseline.Stale) > 0:
+		r.Verdict, r.Note = Violations, "the baseline lists what holds again"
 	case worst == Error:
 		r.Verdict, r.Note = OverallError, "the kit itself failed in at least one case"
 	case r.Interrupted:
@@ -187,5 +191,8 @@ func (r *Report) sum() {
 		r.Verdict, r.Note = Undecided, "no requirement was judged"
 	default:
 		r.Verdict = Conformant
+		if r.Baseline != nil && r.Baseline.Known > 0 {
+			r.Note = plural(r.Baseline.Known, "but for %d failure that the baseline lists", "but for %d failures that the baseline lists")
+		}
 	}
 }

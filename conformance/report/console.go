@@ -36,6 +36,7 @@ func (c Console) Write(w io.Writer, r *Report) error {
 	p.unlock(r)
 	p.created(r)
 	p.warnings(r)
+	p.stale(r)
 	p.line("%s", p.summary(r))
 	_, err := io.WriteString(w, p.out.String())
 	return err

@@ -61,11 +61,13 @@ type Report struct {
 	Target       string        `json:"target"`
 	Kit          Kit           `json:"kit"`
 	Seed         uint64        `json:"seed"`
+	Effort       string        `json:"effort,omitempty"`
 	Strict       bool          `json:"strict"`
 	Started      time.Time     `json:"started"`
 	Seconds      float64       `json:"seconds"`
 	Interrupted  bool          `json:"interrupted,omitempty"`
 	Filtered     bool          `json:"filtered,omitempty"` // only a selection was run
+	Baseline     *Baseline     `json:"baseline,omitempty"` // known failures, which do not count
 	Warnings     []string      `json:"warnings,omitempty"` // about the run, not about the target's promises
 	Requirements []Requirement `json:"requirements"`
 	Cases        []Case        `json:"cases"`
@@ -131,7 +133,8 @@ type Case struct {
 type Finding struct {
 	Claim        string          `json:"claim"`
 	Case         string          `json:"case"`
-	Verdict      Verdict         `json:"verdict"` // fail or warn, set by Build
+	Verdict      Verdict         `json:"verdict"`         // fail or warn, set by Build
+	Known        *Known          `json:"known,omitempty"` // the baseline lists it, set by Build
 	Requirements []string        `json:"requirements"`
 	Message      string          `json:"message"` // what must hold, in one sentence
 	Expected     string          `json:"expected"`
