@@ -82,6 +82,9 @@ func (r *REST) message(rq wire.Request) []byte {
 	b.Grow(512 + len(rq.Body))
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", rq.Method, r.requestTarget(rq.Target))
 	line := func(name, value string) { b.WriteString(name + ": " + value + "\r\n") }
+	if r.forwarded() && !r.proxy.auth.IsZero() {
+		line("Proxy-Authorization", r.proxy.auth.Reveal()) // not among the fields, so that no record holds it
+	}
 	if !hasField(rq.Fields, "Host") {
 		line("Host", r.host)
 	}
@@ -98,7 +101,10 @@ func (r *REST) message(rq wire.Request) []byte {
 
 func (r *REST) requestTarget(target string) string {
 	if r.prefix == "" && target[0] == '?' {
-		return "/" + target // an origin-form target has a path (RFC 9112 §3.2.1)
+		target = "/" + target // an origin-form target has a path (RFC 9112 §3.2.1)
+	}
+	if r.forwarded() {
+		return "http://" + r.host + r.prefix + target // absolute-form (RFC 9112 §3.2.2)
 	}
 	return r.prefix + target
 }

@@ -28,6 +28,7 @@ func (r *REST) RunHook(ctx context.Context, c Capability, args map[string]string
 	if !ok {
 		return fmt.Errorf("the profile has no hook %q; add\n%s", c, c.Unlock())
 	}
+	r.tokens.hooked(c)
 	var err error
 	if h.HTTP != nil {
 		err = h.HTTP.send(ctx, args)

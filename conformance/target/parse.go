@@ -16,8 +16,14 @@ import (
 // maxDepth bounds nesting under values and hook bodies.
 const maxDepth = 32
 
-// Parse reads a profile from memory; file is only used in errors. See Load.
+// Parse reads a profile from memory; file is only used in errors, and the files that it names are
+// not opened. See Load.
 func Parse(file string, data []byte, lookup func(string) (string, bool)) (*Profile, error) {
+	return parse(file, data, lookup, false)
+}
+
+// parse reads a profile; open: the files that it names must be good too.
+func parse(file string, data []byte, lookup func(string) (string, bool), open bool) (*Profile, error) {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
@@ -25,7 +31,7 @@ func Parse(file string, data []byte, lookup func(string) (string, bool)) (*Profi
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("%s: no YAML: %w", file, err)
 	}
-	r := &reader{file: file, lookup: lookup}
+	r := &reader{file: file, lookup: lookup, open: open}
 	p := &Profile{Credentials: map[string]Credential{}, Values: map[string]any{}, Hooks: map[Capability]Hook{}}
 	if len(doc.Content) == 0 {
 		return nil, fmt.Errorf("%s:1: the profile is empty; it needs at least base_url", file)
@@ -41,6 +47,7 @@ func Parse(file string, data []byte, lookup func(string) (string, bool)) (*Profi
 type reader struct {
 	file   string
 	lookup func(string) (string, bool)
+	open   bool
 	errs   []error
 }
 
@@ -85,8 +92,9 @@ func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node))
 }
 
 func (r *reader) profile(n *yaml.Node, p *Profile) {
-	known := []string{"contract", "base_url", "mcp_url", "tls", "headers", "absent", "sandbox", "credentials", "values", "hooks", "budget"}
+	known := []string{"contract", "base_url", "mcp_url", "tls", "proxy", "headers", "absent", "sandbox", "credentials", "values", "hooks", "budget"}
 	based := false
+	var trust *yaml.Node
 	r.object(n, "the profile", known, map[string]member{
 		"contract": func(v *yaml.Node) { p.Contract = r.text(v, "contract") },
 		"base_url": func(v *yaml.Node) { based = true; p.BaseURL = r.url(v, "base_url") },
@@ -97,7 +105,8 @@ func (r *reader) profile(n *yaml.Node, p *Profile) {
 			}
 			p.MCPURL = r.url(v, "mcp_url")
 		},
-		"tls":         func(v *yaml.Node) { r.tls(v, &p.TLS) },
+		"tls":         func(v *yaml.Node) { trust = v; r.tls(v, &p.TLS) },
+		"proxy":       func(v *yaml.Node) { p.Proxy = r.proxy(v) },
 		"headers":     func(v *yaml.Node) { p.Headers = r.headers(v) },
 		"absent":      func(v *yaml.Node) { p.Absent = r.list(v, "absent") },
 		"sandbox":     func(v *yaml.Node) { p.Sandbox = r.flag(v, "sandbox") },
@@ -108,6 +117,11 @@ func (r *reader) profile(n *yaml.Node, p *Profile) {
 	})
 	if !based {
 		r.fail(n, "base_url is missing; write base_url: https://host[:port][/prefix]")
+	}
+	if trust != nil && r.open && len(r.errs) == 0 {
+		if _, err := tlsConfig(p.TLS, hostOf(p.BaseURL)); err != nil {
+			r.fail(trust, "%v", err)
+		}
 	}
 }
 
@@ -121,17 +135,6 @@ func (r *reader) url(n *yaml.Node, what string) string {
 		r.fail(n, "%s: %v", what, err)
 	}
 	return u
-}
-
-func (r *reader) tls(n *yaml.Node, t *TLS) {
-	r.object(n, "tls", []string{"ca", "cert", "key"}, map[string]member{
-		"ca":   func(v *yaml.Node) { t.CA = r.text(v, "tls.ca") },
-		"cert": func(v *yaml.Node) { t.Cert = r.text(v, "tls.cert") },
-		"key":  func(v *yaml.Node) { t.Key = r.text(v, "tls.key") },
-	})
-	if (t.Cert == "") != (t.Key == "") {
-		r.fail(n, "tls: cert and key belong together; give both or neither")
-	}
 }
 
 func (r *reader) headers(n *yaml.Node) []Header {
@@ -191,7 +194,7 @@ func (r *reader) credentials(n *yaml.Node, out map[string]Credential) {
 func (r *reader) credential(n *yaml.Node, role string, out map[string]Credential) {
 	var c Credential
 	given := 0
-	r.object(n, "credential "+role, []string{"bearer", "command"}, map[string]member{
+	r.object(n, "credential "+role, []string{"bearer", "command", "refresh"}, map[string]member{
 		"bearer": func(v *yaml.Node) {
 			given++
 			before := len(r.errs)
@@ -209,7 +212,11 @@ func (r *reader) credential(n *yaml.Node, role string, out map[string]Credential
 			}
 		},
 		"command": func(v *yaml.Node) { given++; c.Command = r.command(v, "credential "+role) },
+		"refresh": func(v *yaml.Node) { c.Refresh = r.duration(v, "credential "+role+": refresh") },
 	})
+	if c.Refresh > 0 && c.Bearer.reveal != nil {
+		r.fail(n, "credential %s: refresh goes with command; a bearer stays as it is", role)
+	}
 	if n.Kind == yaml.MappingNode && given != 1 {
 		r.fail(n, "credential %s: give exactly one of bearer and command", role)
 	}
@@ -272,14 +279,16 @@ func (r *reader) budget(n *yaml.Node, b *Budget) {
 			}
 			b.Rate = rate
 		},
-		"time": func(v *yaml.Node) {
-			d, err := time.ParseDuration(r.text(v, "budget.time"))
-			if err != nil || d <= 0 {
-				r.fail(v, "budget.time: %q is no duration; write 90s or 10m", v.Value)
-			}
-			b.Time = d
-		},
+		"time": func(v *yaml.Node) { b.Time = r.duration(v, "budget.time") },
 	})
+}
+
+func (r *reader) duration(n *yaml.Node, what string) time.Duration {
+	d, err := time.ParseDuration(r.text(n, what))
+	if err != nil || d <= 0 {
+		r.fail(n, "%s: %q is no duration; write 90s or 10m", what, n.Value)
+	}
+	return d
 }
 
 // ParseRate reads none, N/s or N/m and gives requests per second.

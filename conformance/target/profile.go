@@ -19,6 +19,7 @@ type Profile struct {
 	BaseURL     string // http or https; a path prefix is kept; no trailing slash
 	MCPURL      string // "auto": from the connection operation; "" none
 	TLS         TLS
+	Proxy       Secret // http://[user:password@]host[:port]; zero: none. Loopback targets are reached without it
 	Headers     []Header
 	Absent      []string // operation ids that the target does not have, declared by its owner
 	Sandbox     bool
@@ -28,20 +29,27 @@ type Profile struct {
 	Budget      Budget
 }
 
-// TLS names PEM files: an authority to trust besides the system's, and a client certificate.
-type TLS struct{ CA, Cert, Key string }
+// TLS names PEM files: an authority to trust besides the system's, and a client certificate. Insecure
+// trusts any certificate; New refuses it for a target that is not on loopback.
+type TLS struct {
+	CA, Cert, Key string
+	Insecure      bool
+}
 
-// Header is sent with every request. Its value is secret if it came from a variable.
+// Header is sent with every request. No report shows its value; one that came from a variable is not
+// written into a profile either.
 type Header struct {
 	Name   string
 	Value  string // "" if Secret is set
 	Secret Secret
 }
 
-// Credential is a bearer token, or a command that prints one.
+// Credential is a bearer token, or a command that prints one. Refresh is how long such a token is
+// used; 0: until it expires, as it says itself, or is refused.
 type Credential struct {
 	Bearer  Secret
 	Command []string
+	Refresh time.Duration
 }
 
 // Hook does something to the target from outside. Exactly one of Exec and HTTP is set. A
@@ -83,7 +91,7 @@ func Load(path string, lookup func(string) (string, bool)) (*Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("profile %s cannot be read: %w", path, err)
 	}
-	return Parse(path, data, lookup)
+	return parse(path, data, lookup, true)
 }
 
 // FromEnvironment is the default profile: the base URL (targetURL, else the contract's variable)

@@ -21,11 +21,12 @@ type Redactor struct {
 	secrets []string
 	all     *strings.Replacer // secrets of every length: for headers
 	long    *strings.Replacer // the others: for targets and bodies
+	names   map[string]bool   // fields of requests that the profile gives: their values stay here
 }
 
 // NewRedactor hides every secret of a profile; nil is a profile without any.
 func NewRedactor(p *Profile) *Redactor {
-	r := &Redactor{}
+	r := &Redactor{names: map[string]bool{}}
 	var list []Secret
 	if p != nil {
 		for _, c := range p.Credentials {
@@ -33,7 +34,12 @@ func NewRedactor(p *Profile) *Redactor {
 		}
 		for _, h := range p.Headers {
 			list = append(list, h.Secret)
+			r.names[strings.ToLower(h.Name)] = true
+			if len(h.Value) >= shortSecret { // a short word of a header is no secret elsewhere
+				list = append(list, NewSecret(h.Value))
+			}
 		}
+		list = append(list, proxySecrets(p.Proxy)...)
 	}
 	r.Add(list...)
 	return r
@@ -95,6 +101,11 @@ func (r *Redactor) Redact(ex wire.Exchange) wire.Exchange {
 	defer r.mu.RUnlock()
 	ex.Req.Target = r.long.Replace(ex.Req.Target)
 	ex.Req.Fields = r.fields(ex.Req.Fields)
+	for i, f := range ex.Req.Fields {
+		if r.names[strings.ToLower(f.Name)] {
+			ex.Req.Fields[i].Value = hidden
+		}
+	}
 	ex.Req.Body = r.bytes(ex.Req.Body)
 	ex.Head.Fields = r.fields(ex.Head.Fields)
 	ex.Events = slices.Clone(ex.Events)

@@ -3,12 +3,10 @@ package target
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -54,6 +52,7 @@ type REST struct {
 	prefix  string // path of the base URL, escaped, without trailing slash
 	origin  string // scheme://host:port, normalised
 	tls     *tls.Config
+	proxy   *proxy // nil: the target is reached directly
 	pool    *pool
 	redact  *Redactor
 	tokens  *tokens
@@ -74,6 +73,9 @@ func New(p *Profile, o Options) (*REST, error) {
 		if r.tls, err = tlsConfig(p.TLS, u.Hostname()); err != nil {
 			return nil, err
 		}
+	}
+	if r.proxy, err = proxyFor(p.Proxy, u.Hostname()); err != nil {
+		return nil, err
 	}
 	r.redact = NewRedactor(p)
 	r.tokens = newTokens(p, r.redact)
@@ -142,9 +144,29 @@ func (r *REST) Target(ref string) (string, error) {
 }
 
 // Do sends one request under a role ("" sends no credential) and reports what came of it. Exactly
-// one request reaches the wire, or none: an End of EndRefused says that nothing was sent. Req in
-// the answer holds the fields as they were sent, with the credential: redact before recording.
+// one request reaches the wire, or none: an End of EndRefused says that nothing was sent. Only where
+// the token came from a command and has expired (a 401, which has no effect) is it sent once more,
+// with a new token. Req in the answer holds the fields as they were sent, with the credential:
+// redact before recording.
 func (r *REST) Do(ctx context.Context, role string, rq wire.Request, c Call) wire.Exchange {
+	ex := r.once(ctx, role, rq, c)
+	if role == "" || hasField(rq.Fields, "Authorization") {
+		return ex
+	}
+	if r.answered(ctx, ex) {
+		ex = r.once(ctx, role, rq, c)
+		r.answered(ctx, ex)
+	}
+	return ex
+}
+
+// answered reports whether the token of a refused exchange has expired and there is another to try.
+func (r *REST) answered(ctx context.Context, ex wire.Exchange) bool {
+	token := strings.TrimPrefix(wire.Lookup(ex.Req.Fields, "Authorization"), "Bearer ")
+	return ex.End == wire.EndComplete && r.tokens.answered(ctx, ex.Role, token, ex.Head.Status)
+}
+
+func (r *REST) once(ctx context.Context, role string, rq wire.Request, c Call) wire.Exchange {
 	ex := wire.Exchange{Role: role, Req: rq, Sent: r.Now()}
 	timeout := c.Timeout
 	if timeout <= 0 {
@@ -222,9 +244,9 @@ func (r *REST) connect(ctx context.Context, fresh bool) (*conn, error) {
 			return cn, nil
 		}
 	}
-	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.addr)
+	nc, err := r.dial(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("no connection to %s: %w", r.addr, err)
+		return nil, err
 	}
 	if r.tls == nil {
 		return newConn(nc, r.opt.MaxHead), nil
@@ -263,32 +285,6 @@ func address(u *url.URL) string {
 }
 
 func originOf(u *url.URL) string { return strings.ToLower(u.Scheme) + "://" + address(u) }
-
-func tlsConfig(t TLS, server string) (*tls.Config, error) {
-	c := &tls.Config{ServerName: server, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, fmt.Errorf("profile tls.ca cannot be read: %w", err)
-		}
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("profile tls.ca: %s holds no PEM certificate", t.CA)
-		}
-		c.RootCAs = pool
-	}
-	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("profile tls.cert and tls.key do not load: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
-}
 
 // Redact returns a copy of an exchange that may be recorded.
 func (r *REST) Redact(ex wire.Exchange) wire.Exchange { return r.redact.Redact(ex) }

@@ -18,20 +18,24 @@ const (
 )
 
 // tokens resolves roles to bearer tokens. A command's token is kept until shortly before it
-// expires, as its JSON answer (RFC 6749 §5.1: access_token, expires_in) or the exp of a JWT says;
-// one that says nothing is kept for the run.
+// expires, as its JSON answer (RFC 6749 §5.1: access_token, expires_in) or the exp of a JWT says,
+// for as long as the profile's refresh says, and at most until the target refuses it.
 type tokens struct {
 	profile *Profile
 	redact  *Redactor
 	now     func() time.Time
 
-	mu    sync.Mutex
-	known map[string]issued
+	mu     sync.Mutex
+	known  map[string]issued
+	frozen bool // a hook has made tokens invalid on purpose: a new one would hide that
 }
 
 type issued struct {
-	token   Secret
-	expires time.Time // zero: not known
+	token    Secret
+	expires  time.Time // zero: not known
+	until    time.Time // when it is renewed; zero: not before it is refused
+	accepted bool      // the target has answered it with something else than 401
+	renewed  bool      // its refusal has led to another run of the command
 }
 
 func newTokens(p *Profile, r *Redactor) *tokens {
@@ -49,20 +53,81 @@ func (t *tokens) get(ctx context.Context, role string) (Secret, error) {
 	t.mu.Lock() // held while the command runs: one run serves all who wait
 	defer t.mu.Unlock()
 	k, ok := t.known[role]
-	if ok && (k.expires.IsZero() || t.now().Before(k.expires.Add(-renewBefore))) {
+	if ok && (k.until.IsZero() || t.now().Before(k.until)) {
 		return k.token, nil
 	}
+	k, err := t.issue(ctx, role, c)
+	return k.token, err
+}
+
+// issue runs the command of a credential and keeps what it printed.
+func (t *tokens) issue(ctx context.Context, role string, c Credential) (issued, error) {
 	out, err := run(ctx, c.Command, nil, commandTimeout)
 	if err != nil {
-		return Secret{}, fmt.Errorf("not sent: the credential command of role %q failed: %w", role, err)
+		return issued{}, fmt.Errorf("not sent: the credential command of role %q failed: %w", role, err)
 	}
-	k, err = readToken(out, t.now())
+	now := t.now()
+	k, err := readToken(out, now)
 	if err != nil {
-		return Secret{}, fmt.Errorf("not sent: the credential command of role %q: %w", role, err)
+		return issued{}, fmt.Errorf("not sent: the credential command of role %q: %w", role, err)
+	}
+	if !k.expires.IsZero() {
+		k.until = k.expires.Add(-renewBefore)
+	}
+	if end := now.Add(c.Refresh); c.Refresh > 0 && (k.until.IsZero() || end.Before(k.until)) {
+		k.until = end
 	}
 	t.redact.Add(k.token)
 	t.known[role] = k
-	return k.token, nil
+	return k, nil
+}
+
+// answered takes note of what the target made of a command's token. It reports whether there is
+// another one to try: the target has taken this one before and refuses it now, so it has expired.
+// Roles whose tokens are meant to be refused have no other.
+func (t *tokens) answered(ctx context.Context, role, token string, status int) (another bool) {
+	c := t.profile.Credentials[role]
+	if len(c.Command) == 0 || status == 0 || role == RotatedOld || role == string(Revoked) || role == string(Expired) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.known[role]
+	switch {
+	case k.token.Reveal() != token:
+		return status == 401 && !t.frozen && !k.token.IsZero() // another lane has renewed it meanwhile
+	case status != 401:
+		if !k.accepted {
+			k.accepted = true
+			t.known[role] = k
+		}
+		return false
+	case !k.accepted || k.renewed || t.frozen:
+		return false
+	}
+	k.renewed = true
+	t.known[role] = k
+	fresh, err := t.issue(ctx, role, c)
+	if err != nil {
+		return false // the refusal stands
+	}
+	if fresh.token.Reveal() == token { // it knows no other: do not ask for every refusal
+		t.known[role] = k
+		return false
+	}
+	return true
+}
+
+// hooked takes note of a hook that makes tokens invalid, or valid again.
+func (t *tokens) hooked(c Capability) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch c {
+	case RevokeGrant, RetireToken:
+		t.frozen = true
+	case RestoreGrant, RestoreToken:
+		t.frozen = false
+	}
 }
 
 // readToken reads what a credential command printed. Its errors never quote the output.

@@ -23,7 +23,13 @@ func (p *Profile) Write(w io.Writer) error {
 	tls.put("ca", literal(p.TLS.CA))
 	tls.put("cert", literal(p.TLS.Cert))
 	tls.put("key", literal(p.TLS.Key))
+	if p.TLS.Insecure {
+		tls.put("insecure", plain("true"))
+	}
 	root.put("tls", tls.node)
+	if !p.Proxy.IsZero() {
+		root.put("proxy", secretNode(p.Proxy))
+	}
 	headers := mapping()
 	for _, h := range p.Headers {
 		if h.Secret.IsZero() {
@@ -70,6 +76,9 @@ func (p *Profile) credentialNodes() *yaml.Node {
 		case !ok:
 		case len(c.Command) > 0:
 			m.put("command", texts(c.Command))
+			if c.Refresh > 0 {
+				m.put("refresh", literal(c.Refresh.String()))
+			}
 		default:
 			m.put("bearer", secretNode(c.Bearer))
 		}
