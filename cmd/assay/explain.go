@@ -13,6 +13,7 @@ import (
 	"assay.kit/conformance/target"
 	"assay.kit/reference/mutant"
 	"assay.kit/spec"
+	"assay.kit/spec/contracts"
 )
 
 func (a *app) explain() *cobra.Command {
@@ -29,15 +30,9 @@ func (a *app) explain() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			ct, err := loadContract(contract)
+			all, err := explained(contract, args[0])
 			if err != nil {
 				return err
-			}
-			k := newCatalog(ct)
-			all := k.explain(args[0])
-			if len(all) == 0 {
-				return fmt.Errorf("contract %s has nothing called %q%s", ct.Name, args[0],
-					orElse(didYouMean(args[0], k.names()), "; assay list prints what there is"))
 			}
 			if format == "json" {
 				return writeJSON(a.out, all)
@@ -51,9 +46,35 @@ func (a *app) explain() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&contract, "contract", "seer", contractUsage())
+	c.Flags().StringVar(&contract, "contract", "", contractUsage()+" (default: the first built-in one that has the id)")
 	choiceVar(c, &format, "format", "how to print", "text", "json")
 	return c
+}
+
+// explained looks the id up in one contract, or without a name in the built-in ones: seer first,
+// since every other command takes it by default too.
+func explained(contract, id string) ([]explanation, error) {
+	names := []string{contract}
+	if contract == "" {
+		names = append([]string{"seer"}, slices.DeleteFunc(contracts.Names(), func(n string) bool { return n == "seer" })...)
+	}
+	var known []string
+	for _, name := range names {
+		ct, err := loadContract(name)
+		if err != nil {
+			return nil, err
+		}
+		k := newCatalog(ct)
+		if all := k.explain(id); len(all) > 0 {
+			return all, nil
+		}
+		known = append(known, k.names()...)
+	}
+	where := "contract " + contract + " has"
+	if contract == "" {
+		where = "the built-in contracts have"
+	}
+	return nil, fmt.Errorf("%s nothing called %q%s", where, id, orElse(didYouMean(id, known), "; assay list prints what there is"))
 }
 
 // explanation is what there is to know about one id.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"assay.kit/reference/mutant"
 )
 
 func (a *app) list() *cobra.Command {
@@ -22,13 +25,17 @@ func (a *app) list() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			what := append(args, things[0])[0]
 			ct, err := loadContract(contract)
 			if err != nil {
 				return err
 			}
-			rows, ok := newCatalog(ct).rows(what)
+			k := newCatalog(ct)
+			if c.Flags().Changed("contract") { // mutants serve built-in contracts only, each its own
+				k.mutants = slices.DeleteFunc(k.mutants, func(m mutant.Mutant) bool { return m.Contract != ct.Name })
+			}
+			rows, ok := k.rows(what)
 			if !ok {
 				return fmt.Errorf("there is no list of %q%s", what, orElse(didYouMean(what, things), "; there are "+strings.Join(things, ", ")))
 			}
@@ -39,7 +46,7 @@ func (a *app) list() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&contract, "contract", "seer", contractUsage())
+	c.Flags().StringVar(&contract, "contract", "seer", contractUsage()+"; mutants: of all built-in ones without it")
 	choiceVar(c, &format, "format", "how to print", "text", "json")
 	return c
 }

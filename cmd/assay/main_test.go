@@ -76,6 +76,7 @@ func TestBadInput(t *testing.T) {
 	unset := write(t, dir, "unset.yaml", "base_url: "+target.URL+"\ncredentials:\n  primary: {bearer: \"${ASSAY_NOT_SET}\"}\n")
 	two := write(t, dir, "two.yaml", "base_url: "+target.URL+"\nsandbx: true\nbudget: {rate: fast}\n")
 	absent := write(t, dir, "absent.yaml", "base_url: "+target.URL+"\nabsent: [listEvnts]\ncredentials: {primary: {bearer: t}}\n")
+	slip := write(t, dir, "slip.yaml", "known:\n  - {claim: idempotency.repaly, case: x}\n")
 	check := []string{"check", "--target", target.URL}
 	token := "SEER_ACCESS_TOKEN=t"
 	for _, tc := range []struct {
@@ -112,6 +113,16 @@ func TestBadInput(t *testing.T) {
 		{"report in no folder", append(check, "--report", dir+"/no/r.json"), 2, []string{"r.json cannot be written: no such file or directory"}},
 		{"report is a folder", append(check, "--report", dir), 2, []string{"is a folder; give a file"}},
 		{"dead target", []string{"check", "--target", dead.URL}, 3, []string{"target is unreachable"}},
+		{"a bad rate before a missing target", []string{"check", "--rate", "x"}, 2, []string{`flag --rate: "x" is no rate`}},
+		{"a bad filter before a missing target", []string{"check", "--only", "SEER-IDME-01"}, 2, []string{`did you mean "SEER-IDEM-01"?`}},
+		{"no such baseline", append(check, "--baseline", dir+"/none.yaml"), 2, []string{"flag --baseline: " + dir + "/none.yaml cannot be read: no such file"}},
+		{"a slip in a baseline", []string{"check", "--baseline", slip}, 2, []string{slip + `:2: nothing judges a claim "idempotency.repaly"; did you mean "idempotency.replay"?`}},
+		{"baseline in no folder", append(check, "--write-baseline", dir+"/no/b.yaml"), 2, []string{"b.yaml cannot be written: no such file"}},
+		{"baseline over another", append(check, "--write-baseline", slip), 2, []string{"exists; give --baseline " + slip + " too"}},
+		{"no such report to run again", []string{"check", "--rerun", dir + "/none.json"}, 2, []string{"--rerun: " + dir + "/none.json cannot be read"}},
+		{"no report to run again", []string{"check", "--rerun", slip}, 2, []string{"no JSON report"}},
+		{"mutant of another contract", []string{"serve", "--mutant", "wire-latin1-label", "--contract", "seer"}, 2, []string{"mutant wire-latin1-label serves the contract notes, not seer"}},
+		{"profile in no place", []string{"init", "--out", dir + "/no/p.yaml"}, 2, []string{"p.yaml cannot be written: no such file"}},
 		{"no such list", []string{"list", "chekcs"}, 2, []string{`there is no list of "chekcs"; did you mean "checks"?`}},
 		{"two lists", []string{"list", "checks", "tools"}, 2, []string{"list takes one word, but got 2"}},
 		{"nothing to explain", []string{"explain"}, 2, []string{"explain takes one id, but got 0"}},
@@ -158,7 +169,7 @@ func TestBadInput(t *testing.T) {
 
 // Every help opens with one sentence and shows two examples that the command takes.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"", "demo", "check", "serve", "lint", "list", "explain", "mutants", "version"} {
+	for _, name := range []string{"", "demo", "check", "serve", "lint", "list", "explain", "mutants", "replay", "init", "version"} {
 		r := assay(t.Context(), append(strings.Fields(name), "--help"))
 		lines := strings.Split(r.out, "\n")
 		if r.code != 0 || r.err != "" || len(lines) < 6 {
@@ -245,6 +256,8 @@ func TestListAndExplain(t *testing.T) {
 		{"explain wire.schema", []string{"claim wire.schema", "every exchange"}},
 		{"explain createForecast", []string{"operation createForecast", "POST /v1/forecasts", "openapi.yaml:", "idempotency."}},
 		{"explain market.bars", []string{"tool seer_market_bars", "schema revision 1.0", "schema revision 1.1"}},
+		{"explain createNote", []string{"operation createNote"}},
+		{"list mutants --contract notes", []string{"wire-latin1-label"}},
 		{"explain createNote --contract notes", []string{"operation createNote"}},
 	} {
 		r := assay(t.Context(), strings.Fields(tc.args))
@@ -259,6 +272,23 @@ func TestListAndExplain(t *testing.T) {
 		if r := assay(t.Context(), append(strings.Fields(tc.args), "--format", "json")); r.code != 0 || !json.Valid([]byte(r.out)) {
 			t.Errorf("%s is no JSON: %+v", tc.args, r)
 		}
+	}
+}
+
+// A list of mutants is of one contract where one is named, and of all otherwise.
+func TestListMutantsOfOneContract(t *testing.T) {
+	all := assay(t.Context(), []string{"list", "mutants"}).out
+	notes := assay(t.Context(), []string{"list", "mutants", "--contract", "notes"}).out
+	if !strings.Contains(all, "  seer  ") || !strings.Contains(all, "  notes  ") || strings.Contains(notes, "  seer  ") || !strings.Contains(notes, "  notes ") {
+		t.Errorf("%.2000s", notes)
+	}
+}
+
+// A choice that stands for the flag's absence is nothing to write.
+func TestHelpShowsNoEmptyChoice(t *testing.T) {
+	r := assay(t.Context(), []string{"serve", "--help"})
+	if !strings.Contains(r.out, "--store sqlite|memory") {
+		t.Errorf("%s", r.out)
 	}
 }
 

@@ -205,11 +205,15 @@ func (c choice) String() string {
 	}
 	return *c.value
 }
-func (c choice) Type() string { return strings.Join(c.allowed, "|") }
+
+// Type is what help shows: the values that can be written; "" is the absence of the flag.
+func (c choice) Type() string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(c.allowed), func(s string) bool { return s == "" }), "|")
+}
 
 func (c choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
-		return &choiceError{fmt.Sprintf("%q is none of %s%s", s, strings.Join(c.allowed, ", "), didYouMean(s, c.allowed))}
+		return &choiceError{fmt.Sprintf("%q is none of %s%s", s, strings.ReplaceAll(c.Type(), "|", ", "), didYouMean(s, c.allowed))}
 	}
 	*c.value = s
 	return nil

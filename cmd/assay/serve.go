@@ -34,6 +34,9 @@ func (a *app) serve() *cobra.Command {
 			if f.restartOf != "" {
 				return a.runRestart(c, f.restartOf)
 			}
+			if err := f.contradiction(c.Flags().Changed("contract")); err != nil {
+				return err
+			}
 			return a.runServe(c.Context(), f)
 		},
 	}
@@ -110,6 +113,15 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	case err := <-ref.failed:
 		return notJudged{err}
 	}
+}
+
+// contradiction refuses a mutant of another contract than the one that was asked for.
+func (f serveFlags) contradiction(named bool) error {
+	m, err := f.broken()
+	if err != nil || f.mutant == "" || !named || m.Contract == f.contract {
+		return err
+	}
+	return fmt.Errorf("mutant %s serves the contract %s, not %s; leave --contract out", f.mutant, m.Contract, f.contract)
 }
 
 // broken finds the mutant that is to be served; without the flag it breaks nothing.
