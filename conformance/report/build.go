@@ -34,6 +34,9 @@ func (r *Report) Build(c *spec.Contract) {
 // leftOut is the note of what a selection did not run.
 const leftOut = "left out of this run"
 
+// cutShort is the note of a run that did not come to its end.
+const cutShort = "interrupted before the end"
+
 // judge gives one requirement its verdict: the worst executed verdict of its claims over all cases.
 func (r *Report) judge(q *spec.Requirement, byClaim map[string][]*Case) Requirement {
 	out := Requirement{ID: q.ID, Role: q.Role, Origin: q.Origin, Statement: q.Statement, Source: q.Source,
@@ -177,12 +180,15 @@ func (r *Report) sum() {
 	switch {
 	case fails:
 		r.Verdict = Violations
+		if r.Interrupted {
+			r.Note = cutShort
+		}
 	case r.Baseline != nil && len(r.Baseline.Stale) > 0:
 		r.Verdict, r.Note = Violations, "the baseline lists what holds again"
 	case worst == Error:
 		r.Verdict, r.Note = OverallError, "the kit itself failed in at least one case"
 	case r.Interrupted:
-		r.Verdict, r.Note = Undecided, "interrupted before the end"
+		r.Verdict, r.Note = Undecided, cutShort
 	case worst == Inconclusive:
 		r.Verdict, r.Note = Undecided, "at least one case could not be judged"
 	case !executed:
