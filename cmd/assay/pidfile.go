@@ -17,6 +17,7 @@ type pidRecord struct {
 	PID  int      `json:"pid"`
 	Dir  string   `json:"dir"`
 	Argv []string `json:"argv"`
+	Kept bool     `json:"kept"` // another process starts it again when it is killed
 }
 
 // pidFile goes with a lock that is held for as long as the server lives. The lock, not the number in
@@ -45,12 +46,12 @@ func claimPIDFile(path string) (*pidFile, error) {
 }
 
 // write records this process once it serves.
-func (f *pidFile) write(argv []string) error {
+func (f *pidFile) write(argv []string, kept bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("pid file: %w", err)
 	}
-	b, err := json.Marshal(pidRecord{PID: os.Getpid(), Dir: dir, Argv: argv})
+	b, err := json.Marshal(pidRecord{PID: os.Getpid(), Dir: dir, Argv: argv, Kept: kept})
 	if err != nil {
 		return fmt.Errorf("pid file: %w", err)
 	}
@@ -92,24 +93,27 @@ func alive(path string) (bool, error) {
 // restartTime bounds both halves of a restart: the end of the old process and the start of the new.
 const restartTime = 20 * time.Second
 
-// kill ends a server abruptly, as a crash would, and waits until it is gone.
-func kill(path string) (pidRecord, error) {
-	r, err := readPIDFile(path)
-	if err != nil {
-		return r, err
+// kill ends a server abruptly, as a crash would, and waits until it is gone. was: it was running.
+func kill(path string) (r pidRecord, was bool, err error) {
+	if r, err = readPIDFile(path); err != nil {
+		return r, false, err
 	}
 	up, err := alive(path)
 	if err != nil || !up {
-		return r, err // a server that is down already only needs starting
+		return r, false, err // a server that is down already only needs starting
 	}
 	p, err := os.FindProcess(r.PID)
 	if err == nil {
 		err = p.Kill()
 	}
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return r, fmt.Errorf("process %d cannot be killed: %w", r.PID, err)
+		return r, true, fmt.Errorf("process %d cannot be killed: %w", r.PID, err)
 	}
-	return r, waitFor(func() (bool, error) {
+	return r, true, waitFor(func() (bool, error) {
+		now, err := readPIDFile(path)
+		if err == nil && now.PID != r.PID {
+			return true, nil // its keeper was faster
+		}
 		up, err := alive(path)
 		return !up, err
 	}, fmt.Sprintf("process %d did not end", r.PID))

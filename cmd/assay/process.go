@@ -18,7 +18,7 @@ import (
 )
 
 // startProcess serves a reference in another process of this program, with its profile and pid file
-// where the flags say. stop ends whichever process serves then, since a check may have restarted it.
+// where the flags say. It stays the same process when a check restarts the server.
 func (a *app) startProcess(ctx context.Context, f serveFlags) (*served, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -43,8 +43,7 @@ func (a *app) startProcess(ctx context.Context, f serveFlags) (*served, error) {
 		_, _ = io.Copy(io.Discard, out)
 		ended <- cmd.Wait()
 	}()
-	pid := f.profile + ".pid"
-	s := &served{stop: sync.OnceFunc(func() { endProcess(cmd.Process, pid); <-ended })}
+	s := &served{stop: sync.OnceFunc(func() { endProcess(cmd.Process, ended) })}
 	select {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -81,26 +80,14 @@ func firstLine(r io.Reader) (line readyLine) {
 // maxReady bounds the line that tells that a server is ready.
 const maxReady = 64 << 10
 
-// endProcess asks the server that a pid file names to end, and kills it if it does not; first is the
-// process that was started as it, for when it never came to write the file.
-func endProcess(first *os.Process, pid string) {
-	p := first
-	if r, err := readPIDFile(pid); err == nil {
-		if now, err := os.FindProcess(r.PID); err == nil {
-			p = now
-		}
-	}
-	if up, err := alive(pid); err != nil || !up {
-		_ = first.Kill() // it may not have got as far as its lock
-		return
-	}
+// endProcess asks a server to end, and kills it if it does not. What it keeps ends with it.
+func endProcess(p *os.Process, ended <-chan error) {
 	_ = p.Signal(os.Interrupt)
-	down := func() (bool, error) {
-		up, err := alive(pid)
-		return !up, err
-	}
-	if waitFor(down, "the server did not end") != nil {
-		_, _ = kill(pid)
+	select {
+	case <-ended:
+	case <-time.After(2 * restartTime): // it gives the process that it keeps half of that
+		_ = p.Kill()
+		<-ended
 	}
 }
 

@@ -15,12 +15,19 @@ const canRestart = true
 // detach keeps a Ctrl-C for this process from the other.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// restart kills the server of a pid file (SIGKILL) and starts it again, detached, with the command
-// it was started with; it returns when the new one serves. What it prints goes to the file's .log.
+// restart kills the server of a pid file (SIGKILL) and returns when it serves again. Its keeper starts
+// it; one that was down before has none any more and is started here, detached, with the command it
+// was started with. What that one prints goes to the file's .log.
 func restart(path string) error {
-	r, err := kill(path)
+	r, was, err := kill(path)
 	if err != nil {
 		return err
+	}
+	if was && r.Kept {
+		return waitFor(func() (bool, error) {
+			now, err := readPIDFile(path)
+			return err == nil && now.PID != r.PID, nil
+		}, "the server is not ready")
 	}
 	log, err := os.OpenFile(path+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,7 +54,7 @@ func TestRestart(t *testing.T) {
 		t.Fatalf("no ready line: %q, %v", l, err)
 	}
 	before, err := readPIDFile(pidFile)
-	if err != nil || before.PID != first.Process.Pid {
+	if err != nil || before.PID == first.Process.Pid || !before.Kept {
 		t.Fatalf("%+v, %v", before, err)
 	}
 	resp, err := http.Post(line.ControlURL+"/_assay/advance", "application/json", strings.NewReader(`{"seconds": 1000000}`))
@@ -68,16 +70,10 @@ func TestRestart(t *testing.T) {
 	if err != nil || after.PID == before.PID {
 		t.Fatalf("%+v, %v", after, err)
 	}
-	stopped := false
-	stop := func() {
-		if !stopped {
-			stopped = true
-			_ = syscall.Kill(after.PID, syscall.SIGTERM)
-		}
-	}
+	stop := sync.OnceFunc(func() { _ = first.Process.Signal(syscall.SIGTERM) })
 	defer stop()
-	if err := <-ended; err == nil || first.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Errorf("the first one was not killed: %v", err)
+	if syscall.Kill(before.PID, 0) == nil {
+		t.Error("the first one was not killed")
 	}
 	if resp, err = http.Get(line.BaseURL + "/notebooks"); err != nil || resp.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("the new one does not answer on the old port: %v, %v", resp, err)
@@ -91,8 +87,38 @@ func TestRestart(t *testing.T) {
 		t.Errorf("the clock's advance is lost: %s, %v", clock.Now, err)
 	}
 	_ = resp.Body.Close()
+	// What came after the first one ends with the command that began it all.
 	stop()
-	if err := waitFor(func() (bool, error) { up, err := alive(pidFile); return !up, err }, "the restarted server"); err != nil {
+	if err := <-ended; err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
+	if up, err := alive(pidFile); up || err != nil {
+		t.Errorf("the restarted server outlives it: %v", err)
+	}
+	if _, err := os.Stat(pidFile); err == nil {
+		t.Error("the pid file is left behind")
+	}
+}
+
+// A keeper that is killed itself takes its server along.
+func TestServerEndsWithItsKeeper(t *testing.T) {
+	dir := t.TempDir()
+	pidFile := filepath.Join(dir, "n.pid")
+	keeper := process(t, "serve", "--contract", "notes", "--pid-file", pidFile, "--format", "json")
+	out, err := keeper.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := keeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.Contains(l, `"pid":`+strconv.Itoa(keeper.Process.Pid)) {
+		t.Errorf("%q, %v", l, err)
+	}
+	_ = keeper.Process.Kill()
+	_ = keeper.Wait()
+	if err := waitFor(func() (bool, error) { up, err := alive(pidFile); return !up, err }, "the server did not end"); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,7 +133,7 @@ func TestKillSparesStrangers(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := kill(path); err != nil || r.PID != os.Getpid() {
+	if r, was, err := kill(path); err != nil || was || r.PID != os.Getpid() {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

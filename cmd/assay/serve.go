@@ -19,7 +19,7 @@ import (
 type serveFlags struct {
 	contract, addr, store, db, control, profile, pid, restartOf, format, mutant string
 	credentials                                                                 int64
-	anywhere                                                                    bool
+	anywhere, kept                                                              bool
 }
 
 func (a *app) serve() *cobra.Command {
@@ -53,6 +53,8 @@ func (a *app) serve() *cobra.Command {
 	fl.StringVar(&f.mutant, "mutant", "", "serve the reference broken in this way (assay list mutants); --contract follows from it")
 	fl.BoolVar(&f.anywhere, "listen-anywhere", false, "allow addresses that other machines can reach")
 	choiceVar(c, &f.format, "format", "of what is printed once it serves; json is one line", "text", "json")
+	fl.BoolVar(&f.kept, keptFlag, false, "end with the process that started this one")
+	_ = fl.MarkHidden(keptFlag) // the flag is there
 	return c
 }
 
@@ -79,6 +81,12 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	}
 	if f, err = f.resolved(); err != nil {
 		return err
+	}
+	switch {
+	case f.kept:
+		ctx = withKeeper(ctx)
+	case f.pid != "" && canRestart:
+		return a.keep(ctx, f)
 	}
 	ct, err := loadContract(f.contract)
 	if err != nil {
@@ -183,7 +191,7 @@ func announce(f serveFlags, ref *served, pid *pidFile) error {
 		if err != nil {
 			return fmt.Errorf("pid file: %w", err)
 		}
-		if err := pid.write(append([]string{exe}, f.again(ref)...)); err != nil {
+		if err := pid.write(append([]string{exe}, f.again(ref)...), f.kept); err != nil {
 			return err
 		}
 		if f.store == storeSQLite && canRestart {
@@ -226,7 +234,11 @@ func (f serveFlags) again(ref *served) []string {
 // ready tells people or a program that requests are answered from now on.
 func (a *app) ready(f serveFlags, ref *served) error {
 	if f.format == "json" {
-		return writeLine(a.out, map[string]any{"ready": true, "base_url": ref.baseURL, "control_url": ref.controlURL, "pid": os.Getpid()})
+		pid := os.Getpid()
+		if f.kept {
+			pid = os.Getppid() // whoever wants to end the server has to end its keeper
+		}
+		return writeLine(a.out, map[string]any{"ready": true, "base_url": ref.baseURL, "control_url": ref.controlURL, "pid": pid})
 	}
 	fmt.Fprintf(a.out, "serving   %s at %s (%s)\n", f.contract, ref.baseURL, f.store)
 	if ref.controlURL != "" {
