@@ -100,6 +100,10 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		rep.Findings = append(rep.Findings, oc.Findings...)
 	}
 	rep.Warnings = count.warnings()
+	if n := caller.Renewed(); n > 0 {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the target refused tokens that it had taken before, and the credential commands gave new ones (%d times): "+
+			"if they had not expired, that is a fault of the target", n))
+	}
 	rep.Build(o.Contract)
 	rep.Seconds = time.Since(epoch).Seconds()
 	return rep, nil

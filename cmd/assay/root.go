@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -44,6 +45,9 @@ type app struct {
 // Main runs one command line and returns its exit code. Only the result goes to stdout. ctx ends
 // when the user interrupts.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+	if env == nil {
+		env = os.LookupEnv
+	}
 	a := &app{out: stdout, err: stderr, env: env}
 	root := a.root()
 	root.SetArgs(args)

@@ -32,6 +32,7 @@ func (c Console) Write(w io.Writer, r *Report) error {
 	p.line("")
 	p.table(r)
 	p.findings(r)
+	p.known(r)
 	p.unjudged(r)
 	p.unlock(r)
 	p.created(r)

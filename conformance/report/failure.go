@@ -27,6 +27,9 @@ func (p *printer) findings(r *Report) {
 	told := map[string]int{}
 	var brief []Finding
 	for _, f := range r.Findings {
+		if f.Known != nil {
+			continue // in one line, below
+		}
 		key := string(f.Verdict) + " " + f.Claim
 		if told[key]++; told[key] > fullPerClaim {
 			brief = append(brief, f)
@@ -39,7 +42,7 @@ func (p *printer) findings(r *Report) {
 	}
 	p.line("More of the same:")
 	for _, f := range brief {
-		head := fmt.Sprintf("%s  %s  %s  ", p.standing(f), Clean(f.Claim), Clean(f.Case))
+		head := fmt.Sprintf("%s  %s  %s  ", p.paint(f.Verdict, label(f.Verdict)), Clean(f.Claim), Clean(f.Case))
 		room := p.Width - columns(label(f.Verdict)) - columns(Clean(f.Claim)) - columns(Clean(f.Case)) - 6
 		p.line("%s%s", head, Cut(Clean(f.Actual), max(room, 20)))
 	}
@@ -65,8 +68,7 @@ func telling(f Finding) int {
 
 func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	_, subject, _ := strings.Cut(f.Case, "@")
-	p.line("%s  %s on %s", p.standing(f), Clean(f.Claim), Clean(subject))
-	p.known(f)
+	p.line("%s  %s on %s", p.paint(f.Verdict, label(f.Verdict)), Clean(f.Claim), Clean(subject))
 	for _, id := range f.Requirements {
 		q := rows[id]
 		p.field(id, fmt.Sprintf("%s (%s)", q.Statement, q.Source))

@@ -18,19 +18,22 @@ func (c Console) WriteFindings(w io.Writer, r *Report) error {
 	return err
 }
 
-// standing is the verdict of a finding, quiet where the baseline knows of it.
-func (p *printer) standing(f Finding) string {
-	if f.Known != nil {
-		return p.dim("known " + label(f.Verdict))
+// known lists the failures that the baseline covers, a line each: they are told in full only once
+// they are new.
+func (p *printer) known(r *Report) {
+	if r.Baseline == nil || r.Baseline.Known == 0 {
+		return
 	}
-	return p.paint(f.Verdict, label(f.Verdict))
-}
-
-// known says why a finding does not count.
-func (p *printer) known(f Finding) {
-	if f.Known != nil {
-		p.field("known", cmp.Or(f.Known.Reason, "the baseline gives no reason")+fmt.Sprintf(" (line %d of the baseline)", f.Known.Line))
+	p.line("Known failures, which do not count (%s):", Clean(r.Baseline.File))
+	for _, f := range r.Findings {
+		if f.Known == nil {
+			continue
+		}
+		head := fmt.Sprintf("known %s  %s  %s  ", label(f.Verdict), Clean(f.Claim), Clean(f.Case))
+		why := cmp.Or(f.Known.Reason, fmt.Sprintf("(line %d gives no reason)", f.Known.Line))
+		p.line("%s%s", p.dim(head), Cut(Clean(why), max(p.Width-columns(head), 20)))
 	}
+	p.line("")
 }
 
 // stale names the lines of the baseline that have to go.

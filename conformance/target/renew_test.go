@@ -94,6 +94,9 @@ func TestExpiredTokenIsRenewedOnce(t *testing.T) {
 	if got := statusOf(r, "primary"); got != 401 || i.count() != 3 || i.sent() != 5 {
 		t.Errorf("%d after %d runs, %d requests", got, i.count(), i.sent())
 	}
+	if r.Renewed() != 2 {
+		t.Errorf("%d renewals", r.Renewed())
+	}
 	for range 3 { // the new one was never taken: it has not expired
 		if got := statusOf(r, "primary"); got != 401 || i.count() != 3 {
 			t.Errorf("%d after %d runs", got, i.count())

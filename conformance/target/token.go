@@ -27,6 +27,7 @@ type tokens struct {
 
 	mu     sync.Mutex
 	known  map[string]issued
+	early  int  // renewals because the target refused a token that it had taken before
 	frozen bool // a hook has made tokens invalid on purpose: a new one would hide that
 }
 
@@ -115,7 +116,15 @@ func (t *tokens) answered(ctx context.Context, role, token string, status int) (
 		t.known[role] = k
 		return false
 	}
+	t.early++
 	return true
+}
+
+// Renewed is how often a command's token was replaced because the target refused what it had taken before.
+func (r *REST) Renewed() int {
+	r.tokens.mu.Lock()
+	defer r.tokens.mu.Unlock()
+	return r.tokens.early
 }
 
 // hooked takes note of a hook that makes tokens invalid, or valid again.
