@@ -247,6 +247,7 @@ func TestEveryCapabilityHasItsWords(t *testing.T) {
 func FuzzProfile(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("base_url: http://h\nvalues: {a: [1, 1e5, .inf, 0x1F, 2001-01-01]}\n"))
+	f.Add([]byte("base_url: https://h\ntls: {insecure: true, ca: x}\nproxy: http://u:p@h:1/\ncredentials: {primary: {command: [x], refresh: 5m}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Parse("p", data, env("BASE", "http://h", "GATE", "g", "TOKEN", "t"))
 		if err != nil {
