@@ -198,7 +198,7 @@ func (r *Report) sum() {
 	default:
 		r.Verdict = Conformant
 		if r.Baseline != nil && r.Baseline.Known > 0 {
-			r.Note = plural(r.Baseline.Known, "but for %d failure that the baseline lists", "but for %d failures that the baseline lists")
+			r.Note = plural(r.Baseline.Known, "%d failure that the baseline lists does not count", "%d failures that the baseline lists do not count")
 		}
 	}
 }

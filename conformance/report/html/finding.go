@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -49,6 +50,7 @@ type finding struct {
 	Tells                        int
 	Replay                       string
 	Reproduced                   bool
+	Known                        string // why it does not count; "" where no baseline lists it
 	Seed                         uint64
 }
 
@@ -116,6 +118,9 @@ func (t *teller) finding(f report.Finding, message string) finding {
 	if m := report.Clean(f.Message); m != message {
 		out.Message = m
 	}
+	if f.Known != nil {
+		out.Known = "Known: " + cmp.Or(report.Clean(f.Known.Reason), "the baseline gives no reason") + "."
+	}
 	out.Expected, out.Actual = compare(t.clip(f.Expected), t.clip(f.Actual))
 	out.Search = strings.ToLower(strings.Join(append([]string{out.Mark.Word, report.Clean(f.Claim), out.Case, brief(f.Message, 400),
 		brief(f.Expected, 400), brief(f.Actual, 400)}, clean(f.Requirements)...), " "))
@@ -172,4 +177,16 @@ func shellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// staleOf says which lines of the baseline have to go.
+func staleOf(r *report.Report) []string {
+	if r.Baseline == nil {
+		return nil
+	}
+	var out []string
+	for _, e := range r.Baseline.Stale {
+		out = append(out, fmt.Sprintf("%s in %s holds again: remove line %d of the baseline %s.", report.Clean(e.Claim), report.Clean(e.Case), e.Line, report.Clean(r.Baseline.File)))
+	}
+	return out
 }

@@ -22,6 +22,9 @@ var bodies = reflect.TypeOf(wire.Bytes{})
 func fill(v reflect.Value, text string) {
 	switch {
 	case v.Kind() == reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
 		fill(v.Elem(), text)
 	case v.Type() == bodies:
 		v.SetBytes([]byte(text))

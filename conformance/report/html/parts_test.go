@@ -1,6 +1,7 @@
 package html
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,5 +120,21 @@ func TestSimilarKeepsOrder(t *testing.T) {
 	groups := similar([]report.Finding{{Claim: "b", Verdict: report.Fail, Case: "1"}, {Claim: "a", Verdict: report.Fail}, {Claim: "b", Verdict: report.Fail, Case: "2"}, {Claim: "b", Verdict: report.Warn}})
 	if len(groups) != 3 || groups[0][0].Case != "1" || groups[0][1].Case != "2" || groups[1][0].Claim != "a" || groups[2][0].Verdict != report.Warn {
 		t.Errorf("groups: %v", groups)
+	}
+}
+
+// What a baseline knows is marked, and a line of it that has to go is named.
+func TestBaselineIsShown(t *testing.T) {
+	r := &report.Report{Verdict: report.Violations, Baseline: &report.Baseline{File: "known.yaml", Known: 1,
+		Stale: []report.Entry{{Claim: "a.b", Case: "a.c@d", Line: 7}}},
+		Findings: []report.Finding{{Claim: "e.f", Case: "e.g@h", Verdict: report.Fail, Known: &report.Known{Reason: "until May", Line: 4}}}}
+	var b bytes.Buffer
+	if err := Write(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{`<span class="tag">known</span>`, "Known: until May. It does not count.", "a.b in a.c@d holds again: remove line 7 of the baseline known.yaml."} {
+		if !strings.Contains(b.String(), s) {
+			t.Errorf("the page does not say %q", s)
+		}
 	}
 }

@@ -77,6 +77,7 @@ func pageOf(r *report.Report) page {
 	for _, w := range r.Warnings {
 		p.Warnings = append(p.Warnings, report.Clean(w))
 	}
+	p.Warnings = append(p.Warnings, staleOf(r)...)
 	t := &teller{report: r, anchors: anchorsOf(r.Requirements), budget: pageBudget}
 	p.Groups = t.causes(shown)
 	p.Rows = t.rows()
