@@ -1,0 +1,18 @@
+package report
+
+import "strings"
+
+// Finding tells one finding of r as Write does, for a front end that reports case by case.
+func (c Console) Finding(r *Report, f Finding) string {
+	if c.Width == 0 {
+		c.Width = 100
+	}
+	c.Width = max(c.Width, minWidth)
+	p := &printer{Console: c}
+	rows := map[string]Requirement{}
+	for _, q := range r.Requirements {
+		rows[q.ID] = q
+	}
+	p.finding(f, rows)
+	return strings.TrimRight(p.out.String(), "\n")
+}
