@@ -12,7 +12,7 @@ STORE    ?= sqlite
 FUZZTIME ?= 5s
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: help build cross demo test test-race test-plain test-browser mutants lint fuzz bench clean
+.PHONY: help build cross demo test test-race test-plain test-browser mutants lint docs fuzz bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -64,6 +64,9 @@ lint: build ## gofmt, vet, the contracts, and golangci-lint where it is installe
 	@go vet ./...
 	@for c in spec/contracts/*/; do echo "$$c"; $(BIN) lint --contract $$c; done
 	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run ./...; else echo "golangci-lint is not installed: skipped"; fi
+
+docs: build ## Write again what is generated under docs/
+	@$(BIN) man docs/man
 
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@for pkg in $$(go list ./...); do \

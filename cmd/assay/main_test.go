@@ -169,7 +169,7 @@ func TestBadInput(t *testing.T) {
 
 // Every help opens with one sentence and shows two examples that the command takes.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"", "demo", "check", "serve", "lint", "list", "explain", "mutants", "replay", "init", "version"} {
+	for _, name := range []string{"", "demo", "check", "serve", "lint", "list", "explain", "mutants", "replay", "init", "version", "completion", "man"} {
 		r := assay(t.Context(), append(strings.Fields(name), "--help"))
 		lines := strings.Split(r.out, "\n")
 		if r.code != 0 || r.err != "" || len(lines) < 6 {

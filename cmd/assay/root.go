@@ -50,6 +50,12 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, env func
 	}
 	a := &app{out: stdout, err: stderr, env: env}
 	root := a.root()
+	if completing(args) {
+		if err := complete(root); err != nil {
+			fmt.Fprintf(stderr, "assay: %v\n", err)
+			return exitNotJudged
+		}
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := codeOf(ctx, err)
@@ -99,6 +105,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpTemplate(helpTemplate)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.demo(), a.check(), a.serve(), a.lint(), a.list(), a.explain(), a.mutants(), a.replay(), a.initProfile(), a.version())
+	root.AddCommand(a.completion(), a.man())
 	return root
 }
 
