@@ -99,7 +99,11 @@ func manFlag(f *pflag.Flag) string {
 	if d := f.DefValue; d != "" && d != "false" && d != "[]" && d != "0" && d != "0s" {
 		usage += " (default " + d + ")"
 	}
-	return ".TP\n" + head + "\n" + roff(usage) + "\n"
+	var lines []string
+	for l := range strings.Lines(usage) {
+		lines = append(lines, roff(strings.TrimSpace(l)))
+	}
+	return ".TP\n" + head + "\n" + strings.Join(lines, "\n.br\n") + "\n"
 }
 
 type exitRow struct {

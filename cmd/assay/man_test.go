@@ -50,7 +50,7 @@ func folder(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-var request = regexp.MustCompile(`^\.(TH|SH|TP|B|BR|nf|fi)( |$)`)
+var request = regexp.MustCompile(`^\.(TH|SH|TP|B|BR|br|nf|fi)( |$)`)
 
 // checkRoff finds texts that the language would take for its own.
 func checkRoff(t *testing.T, name, page string) {
