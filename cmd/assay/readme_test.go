@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -29,6 +30,10 @@ func TestReadmeCommands(t *testing.T) {
 	if len(commands) < 6 {
 		t.Fatalf("README.md shows only %d commands", len(commands))
 	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	ctx, stop := context.WithCancel(t.Context())
 	var servers sync.WaitGroup
@@ -40,6 +45,8 @@ func TestReadmeCommands(t *testing.T) {
 		case !ok:
 			t.Errorf("the test does not know how to run %q", c.line)
 		case args == nil: // sets the scene for a server that is not here
+		case args[0] == "go":
+			compare(t, c, goForReadme(ctx, t, root, c.line))
 		case background:
 			servers.Go(func() { runForReadme(ctx, args, nil) })
 			awaitFile(t, args)
@@ -74,6 +81,8 @@ func words(line string) (args []string, background, ok bool) {
 		return nil, false, true
 	case f[0] == "assay":
 		return f[1:], background, true
+	case f[0] == "go":
+		return f, false, true
 	case strings.HasPrefix(line, "make demo"):
 		args = []string{"demo", "--seed", "1"}
 		for _, v := range f[2:] {
@@ -83,6 +92,18 @@ func words(line string) (args []string, background, ok bool) {
 		return args, false, true
 	}
 	return nil, false, false
+}
+
+// goForReadme runs a go command in the checkout, where the files of the test are taken to be.
+func goForReadme(ctx context.Context, t *testing.T, root, line string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(line, "$PWD", here))
+	c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	out, _ := c.CombinedOutput() // a broken server makes it fail, which is what is shown
+	return string(out)
 }
 
 func runForReadme(ctx context.Context, args []string, out *bytes.Buffer) {
