@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"assay.kit/conformance/suite"
 	"assay.kit/conformance/wire"
@@ -40,4 +42,28 @@ func UnknownClaims(c *spec.Contract) []spec.Problem {
 		}
 	}
 	return out
+}
+
+// knownAbsent refuses a profile that declares absent what the contract does not have: a slip there
+// would let a case run against a route that its owner meant to exclude.
+func knownAbsent(c *spec.Contract, absent []string) error {
+	var names []string
+	for _, op := range c.Ops {
+		names = append(names, op.ID)
+	}
+	for _, t := range c.Tools {
+		names = append(names, t.Name)
+	}
+	var errs []error
+	for _, id := range absent {
+		if slices.Contains(names, id) {
+			continue
+		}
+		hint := ""
+		if near := typo.Nearest(id, names); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		errs = append(errs, fmt.Errorf("profile: absent: contract %s has no operation %q%s", c.Name, id, hint))
+	}
+	return errors.Join(errs...)
 }

@@ -51,6 +51,9 @@ func Plan(o Options) ([]check.Case, []report.Case, error) {
 	if unknown := UnknownClaims(o.Contract); len(unknown) > 0 {
 		return nil, nil, &spec.LoadError{Problems: unknown}
 	}
+	if err := knownAbsent(o.Contract, o.Profile.Absent); err != nil {
+		return nil, nil, err
+	}
 	if o.Baseline != nil {
 		if err := o.Baseline.Resolve(o.Contract.Name, CaseClaims(o.Contract)); err != nil {
 			return nil, nil, err

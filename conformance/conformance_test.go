@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"assay.kit/conformance"
 	"assay.kit/conformance/target"
@@ -89,6 +90,7 @@ func TestTargetCannotJudge(t *testing.T) {
 		{"nothing there", mute.URL, []string{"-only", "idempotency.sequential"}, "inconclusive: "},
 		{"nothing executed", mute.URL, []string{"-only", "durability"}, "nothing was executed"},
 		{"a slip in an id", mute.URL, []string{"-only", "idempotency.sequentail"}, `did you mean "idempotency.sequential"?`},
+		{"nothing of that kind", mute.URL, []string{"-only", "collections.walk"}, `"collections.walk" selects nothing: nothing in the contract has the trait`},
 		{"no seed", mute.URL, []string{"-seed", "x"}, `flag -seed: "x" is not a whole number`},
 		{"no effort", mute.URL, []string{"-effort", "hard"}, `"hard" is none of quick, standard, deep`},
 		{"no effect", mute.URL, []string{"-allow", "compute"}, "there is: financial"},
@@ -100,6 +102,46 @@ func TestTargetCannotJudge(t *testing.T) {
 				t.Errorf("%v: it does not say %q:\n%s", err, tc.says, out)
 			}
 		})
+	}
+}
+
+// A run under a deadline ends before it, and says what it did not come to.
+func TestDeadline(t *testing.T) {
+	over := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			<-over
+		}
+	}))
+	defer slow.Close()
+	defer close(over)
+	out, err := goTest(t, slow.URL, "-only", "idempotency.sequential,transport.routes", "-test.timeout", "2s")
+	if err == nil || !strings.Contains(out, "inconclusive: ") || strings.Contains(out, "panic: test timed out") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	o := conformance.Options{Profile: &target.Profile{Budget: target.Budget{Time: time.Minute}}}
+	if got := o.Until(time.Now().Add(time.Hour), true).Profile.Budget.Time; got != time.Minute {
+		t.Errorf("a far deadline makes the budget %s", got)
+	}
+	if got := o.Until(time.Now().Add(time.Second), true).Profile.Budget.Time; got <= 0 || got >= time.Second || o.Profile.Budget.Time != time.Minute {
+		t.Errorf("a near deadline makes the budget %s, and the caller's %s", got, o.Profile.Budget.Time)
+	}
+	if got := o.Until(time.Time{}, false).Profile.Budget.Time; got != time.Minute {
+		t.Errorf("no deadline makes the budget %s", got)
+	}
+}
+
+// A slip in what is declared absent must not lead a run to where it may not go.
+func TestUnknownAbsent(t *testing.T) {
+	contract, err := spec.Load(os.DirFS("testdata/doors"), "doors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for absent, want := range map[string]string{"createDoor": "", "createDor": `no operation "createDor"; did you mean "createDoor"?`} {
+		_, _, err := conformance.Plan(conformance.Options{Contract: contract, Profile: &target.Profile{BaseURL: "http://127.0.0.1:9", Absent: []string{absent}}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", absent, err, want)
+		}
 	}
 }
 

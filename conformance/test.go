@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/report"
@@ -17,7 +18,7 @@ import (
 // with the profile lines that would unlock it. The report is nil where nothing could be judged.
 func Test(t *testing.T, o Options) *report.Report {
 	t.Helper()
-	rep, err := Run(t.Context(), o)
+	rep, err := Run(t.Context(), o.Until(t.Deadline()))
 	if err != nil {
 		t.Fatal(err)
 		return nil
@@ -41,6 +42,22 @@ func Test(t *testing.T, o Options) *report.Report {
 		t.Log(report.Clean(w))
 	}
 	return rep
+}
+
+// Until bounds the run, so that it ends and reports before a deadline, as of testing.T, ends the whole
+// process: what was not judged by then is inconclusive.
+func (o Options) Until(deadline time.Time, ok bool) Options {
+	if !ok || o.Profile == nil {
+		return o
+	}
+	left := time.Until(deadline)
+	left -= min(left/10, 10*time.Second) // to come to an end, and to print
+	p := *o.Profile
+	if left = max(left, time.Millisecond); p.Budget.Time == 0 || left < p.Budget.Time {
+		p.Budget.Time = left
+	}
+	o.Profile = &p
+	return o
 }
 
 // Result is what a test framework makes of a case.

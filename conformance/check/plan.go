@@ -183,6 +183,9 @@ func (f *filter) unmatched(c *spec.Contract, checks []Check) error {
 				return fmt.Errorf("requirement %s has no check yet, so it selects nothing", q.ID)
 			}
 		}
+		if slices.Contains(knownNames(c, checks), w) {
+			return fmt.Errorf("%q selects nothing: nothing in the contract has the trait that it is about", w)
+		}
 		hint := ""
 		if n := typo.Nearest(w, knownNames(c, checks)); n != "" {
 			hint = fmt.Sprintf("; did you mean %q?", n)

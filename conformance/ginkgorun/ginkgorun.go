@@ -42,6 +42,7 @@ func Run(t *testing.T, o conformance.Options, args ...any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o = o.Until(t.Deadline())
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	r := &run{options: o, label: newLabeller(o), byCase: map[string]report.Case{}}
 	name := o.Contract.Name + " " + o.Contract.Version + " at " + o.Profile.BaseURL
