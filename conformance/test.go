@@ -73,11 +73,16 @@ const (
 	Broken
 )
 
-// ResultOf grades a case by its findings: a broken promise that is only inferred is no failure.
+// ResultOf grades a case by its findings: a broken promise that is only inferred, or that the baseline
+// lists, is no failure.
 func ResultOf(cs report.Case, found []report.Finding) Result {
 	worst := report.Verdict("")
 	for _, f := range found {
-		worst = report.Worse(worst, f.Verdict)
+		v := f.Verdict
+		if f.Known != nil {
+			v = report.Warn
+		}
+		worst = report.Worse(worst, v)
 	}
 	switch {
 	case worst == report.Fail:
