@@ -43,5 +43,6 @@ func (m Mutant) Claims() []string {
 func All() []Mutant {
 	return slices.Concat(transport(), validation(), idempotency(), payload(), concurrency(), collections(), jobs(), edges(), shortened(), seer(),
 		machines(), kept(), tools(), revisions(), actions(),
-		accesses(), workspaces(), limits(), expiries(), logs(), durabilities())
+		accesses(), workspaces(), limits(), expiries(), logs(), durabilities(),
+		spellings(), tenants(), seldom())
 }
