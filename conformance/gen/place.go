@@ -187,8 +187,12 @@ func (f *finder) bounds(sh *shape, add func(string)) {
 
 func (f *finder) array(base any, sh *shape, v []any, at tree.Pointer, depth int) {
 	if len(v) > 0 {
-		for i := range max(1, min(len(v), longestPrefix(sh))) {
+		n := max(1, min(len(v), longestPrefix(sh)))
+		for i := range n {
 			f.walk(base, sh.item(i), at.Index(i), depth+1)
+		}
+		if last := len(v) - 1; last >= n { // a reader may look at the first one only
+			f.walk(base, sh.item(last), at.Index(last), depth+1)
 		}
 		return
 	}

@@ -265,9 +265,8 @@ func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 			}
 		}
 	}
-	for _, l := range views {
-		l.role = otherWorkspace
-		tr := l.follow(t, nil, constant(maxSize(s.Op)), 40, nil)
+	for _, v := range foreignViews(t, s, f, views) {
+		tr := v.list.follow(t, nil, constant(v.size), v.pages, nil)
 		if len(tr.pages) == 0 {
 			t.Judge(claim, rejected(tr.broken), "an empty page or a refusal", describe(tr.broken))
 			continue
@@ -282,6 +281,34 @@ func runForeignList(_ context.Context, t *check.T, s check.Subject) {
 		}
 		t.Judge(claim, true, "", "")
 	}
+}
+
+// foreignView is a listing of another workspace, and how it is walked.
+type foreignView struct {
+	list        listing
+	size, pages int
+}
+
+// foreignViews are the listings as the other workspace asks for them, in long pages, and its own items
+// one a page: what is forgotten after the first page shows there.
+func foreignViews(t *check.T, s check.Subject, f *feeder, views []listing) []foreignView {
+	const some = 5 // pages
+	var out []foreignView
+	for _, l := range views {
+		l.role = otherWorkspace
+		out = append(out, foreignView{l, maxSize(s.Op), 40})
+	}
+	own := f.list
+	if own.role = otherWorkspace; len(f.ways) > 0 {
+		theirs := newFeeder(t, s.Op, otherWorkspace)
+		for range 2 {
+			if _, why := theirs.make(t, 0); why != "" {
+				return out
+			}
+		}
+		own = theirs.list
+	}
+	return append(out, foreignView{own, 1, some})
 }
 
 // shownThings fills a collection, or lets a job leave its traces in it. It says by which ids that can

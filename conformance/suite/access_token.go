@@ -245,6 +245,10 @@ func runScopes(_ context.Context, t *check.T, s check.Subject) {
 		t.Judge("access.scope-first", ex.Status() == http.StatusForbidden, "403 for an id that names nothing, too", describe(ex))
 	}
 	d.judgeShut(t)
+	if d.made != nil && len(d.keys) > 0 { // by now it has been admitted with authority: a kept answer is none for this token
+		ex := t.Call(role, d.in.keyed(d.keys[0]).as(role).request())
+		t.Judge("access.scope", ex.Status() == http.StatusForbidden, "403 for a repetition without scope "+strings.Join(s.Op.Scopes, " "), describe(ex))
+	}
 }
 
 // judgeAlive makes sure that a credential is accepted at all, where an operation asks for no scope.

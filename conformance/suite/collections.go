@@ -34,6 +34,7 @@ func collections() []check.Check {
 				{ID: "collections.limit-rejected", Says: "A page size outside its bounds, or no integer, is refused and never adjusted.", For: outOfRange("reject")},
 				{ID: "collections.limit-clamped", Says: "A page size outside its bounds is taken for the nearest bound.", For: outOfRange("clamp")},
 				{ID: "collections.limit-type", Says: "A page size that is no integer is refused, also where one outside its bounds is not.", For: outOfRange("clamp")},
+				{ID: "collections.complete", Says: "A walk returns every item that was there when it began.", For: isFed},
 			},
 			Select: selectSizedCollections,
 			Cost:   check.Cost{Requests: 110, Jobs: 1},
@@ -140,9 +141,12 @@ func collections() []check.Check {
 			Run:    collectionsTamper,
 		},
 		{
-			ID:     "collections.expiry",
-			Does:   "Follows a cursor before and after its time.",
-			Claims: []check.Claim{{ID: "collections.expired", Says: "A cursor is good until its time is over, and is then refused as expired."}},
+			ID:   "collections.expiry",
+			Does: "Follows a cursor before and after its time.",
+			Claims: []check.Claim{
+				{ID: "collections.expired", Says: "A cursor is good until its time is over, and is then refused as expired."},
+				{ID: "collections.renewed", Says: "The time of a cursor begins with the page that gave it, not with the walk."},
+			},
 			Needs:  []target.Capability{target.AdvanceClock},
 			Lock:   check.Target,
 			Select: selectExpiring,

@@ -326,7 +326,7 @@ func foreignCursor(t *check.T, not *spec.Operation) (cursor, of string) {
 func collectionsExpiry(_ context.Context, t *check.T, s check.Subject) {
 	c := s.Op.Collection
 	f := source(t, s, "primary", 3)
-	b, ok := marked(t, f.list, "collections.expired")
+	b, ok := marked(t, f.list, "collections.expired", "collections.renewed")
 	if !ok {
 		return
 	}
@@ -334,12 +334,20 @@ func collectionsExpiry(_ context.Context, t *check.T, s check.Subject) {
 	if !ok {
 		t.Inconclusive("the life of a cursor cannot be read")
 	}
+	left, later := life+1, page{}
 	if life > 60 { // well before the end it still leads on
 		advance(t, life/2)
 		p, why := b.list.parse(t.Call("primary", b.list.request(b.cursor)))
 		t.Judge("collections.expired", why == "" && slices.Equal(p.ids, b.after.ids), "the page, at half of the cursor's life", describe(p.ex))
+		left, later = life-life/2+1, p
 	}
-	advance(t, life+1)
+	advance(t, left)
+	if later.next != "" { // it was given half a life after the first
+		p, why := b.list.parse(t.Call("primary", b.list.request(later.next)))
+		t.Judge("collections.renewed", why == "", "a page for a cursor of half its life, though the walk is older", describe(p.ex))
+	} else {
+		t.NotApplicable("collections.renewed", "the walk has no third page here")
+	}
 	ex := t.Call("primary", b.list.request(b.cursor))
 	t.Judge("collections.expired", refused(t, ex, c.Expired), wanted(c.Expired)+fmt.Sprintf(" after %d seconds", life), describe(ex))
 	if p, why := b.list.parse(t.Call("primary", b.list.request(""))); why != "" {

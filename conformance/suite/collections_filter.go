@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/oracle"
@@ -67,6 +68,11 @@ func conditionsOf(t *check.T, f *feeder, fl spec.Filter, views []any, n int) []c
 	if fl.Match == "after" {
 		if c, ok := after(f, fl, views); ok {
 			out = append(out, c)
+			for _, hours := range []int{9, -8} { // one instant has many spellings (RFC 3339 §4.2)
+				if same, ok := respelled(c, hours); ok {
+					out = append(out, same)
+				}
+			}
 		}
 	} else {
 		out = equals(f, fl, views)
@@ -145,6 +151,14 @@ func after(f *feeder, fl spec.Filter, views []any) (c condition, ok bool) {
 		}
 	}
 	return c, true
+}
+
+// respelled is a condition whose instant is written with the offset of another place.
+func respelled(c condition, hours int) (condition, bool) {
+	at, _, err := instant(c.value)
+	c.value = at.In(time.FixedZone("", hours*3600)).Format(time.RFC3339Nano)
+	again, _, wrong := instant(c.value)
+	return c, err == nil && wrong == nil && again.Equal(at)
 }
 
 // judgeCondition walks under one condition in small pages, so that a value that few items have gives

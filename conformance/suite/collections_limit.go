@@ -50,7 +50,8 @@ type wrongSize struct {
 func wrongSizes(l *spec.PageLimit) []wrongSize {
 	return []wrongSize{
 		{text(l.Min - 1), l.Min, true}, {text(l.Max + 1), l.Max, true}, {text(-1), l.Min, true}, {text(l.Max * 1000), l.Max, true},
-		{"99999999999999999999", 0, true}, {"1.5", 0, false}, {"ten", 0, false}, {text(l.Min) + "x", 0, false},
+		{text(1<<32 + l.Min + 4), l.Max, true}, // what is left of it in 32 bits is legal
+		{"99999999999999999999", 0, true}, {"0x" + text(l.Min+4), 0, false}, {"1.5", 0, false}, {"ten", 0, false}, {text(l.Min) + "x", 0, false},
 	}
 }
 
@@ -62,6 +63,8 @@ func collectionsLimits(_ context.Context, t *check.T, s check.Subject) {
 		p, why := at.parse(t.Call("primary", at.request("")))
 		if t.Judge("collections.limit-accepted", why == "", "a page for "+lim.Param+"="+text(n), describe(p.ex)) {
 			judgeSize(t, "collections.page-size", p, n)
+			t.Judge("collections.complete", p.next != "" || len(p.items) > n || len(missing(f.ids(), p.ids)) == 0,
+				fmt.Sprintf("a cursor on a page of %d that lacks items which are there", n), "the mark of the end")
 		}
 	}
 	p, why := f.list.parse(t.Call("primary", f.list.request("")))

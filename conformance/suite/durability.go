@@ -71,6 +71,16 @@ func durability() []check.Check {
 			Cost:   check.Cost{Requests: 60, Jobs: 1},
 			Run:    runDurableGrant,
 		},
+		{
+			ID:     "durability.events",
+			Does:   "Moves a resource along, restarts the server, and reads the log of it before and after.",
+			Claims: []check.Claim{{ID: "durability.events", Says: "What was logged before a restart is logged after it, and once."}},
+			Needs:  []target.Capability{target.Restart},
+			Lock:   check.Target,
+			Select: func(c *spec.Contract) []check.Subject { all := selectLogged(c); return all[:min(1, len(all))] },
+			Cost:   check.Cost{Requests: 120, Jobs: 2},
+			Run:    runDurableLog,
+		},
 	}
 }
 

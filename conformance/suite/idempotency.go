@@ -89,6 +89,7 @@ func keyPayloads() []check.Check {
 			Does: "Sends payloads under a used key that differ from its own in one place.",
 			Claims: []check.Claim{
 				{ID: "idempotency.change", Says: "A payload with another value, at any depth, is another payload: a conflict."},
+				{ID: "idempotency.change-form", Says: "A text of other characters is another payload, though it may look the same (RFC 8785 §3.1).", For: isCanonical},
 				{ID: "idempotency.change-order", Says: "Another order of an array's items is another payload."},
 				{ID: "idempotency.change-type", Says: "A string is not the number that it spells."},
 				{ID: "idempotency.change-null", Says: "A member that is null is not one that is absent."},

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,23 +98,36 @@ func (c *creation) judgeNearKeys() {
 	if c.job { // each key is a job
 		return
 	}
-	for _, alike := range [][]string{{" b", "  b"}, {"-b", "_b", ".b"}} {
-		c.judgeAlike(base, alike)
+	digits := c.digits()
+	for _, alike := range [][]string{
+		{base + "-a b", base + "-a  b"}, {base + "-a-b", base + "-a_b", base + "-a.b"},
+		{base + "-c,b", base + "-c,c", base + "-c"}, // a reader of folded header fields parts at the comma
+		{base + "-d", `"` + base + `-d"`},           // one of structured fields takes the quotes off
+		{digits, "0" + digits, digits + ".0"},       // one of numbers keeps their value
+	} {
+		c.judgeAlike(alike)
 	}
 }
 
-// judgeAlike tries keys that differ in how their words are parted, as far as they are legal.
-func (c *creation) judgeAlike(base string, ends []string) {
+// digits is a key that is a number.
+func (c *creation) digits() string {
+	h := fnv.New64a()
+	h.Write([]byte(c.t.Key())) // never fails
+	return strconv.FormatUint(h.Sum64()%1e12+1e12, 10)
+}
+
+// judgeAlike tries keys that differ in little more than their form, as far as they are legal.
+func (c *creation) judgeAlike(keys []string) {
 	sch := keySchema(c.op)
-	for _, end := range ends {
-		if sch == nil || len(sch.Validate(base+"-a"+end)) > 0 {
+	for _, key := range keys {
+		if sch == nil || len(sch.Validate(key)) > 0 {
 			return
 		}
 	}
-	in := c.again(base + "-a" + ends[0])
+	in := c.again(keys[0])
 	first := c.send(in)
-	for _, end := range ends[1:] {
-		c.judgeOther(first, in.keyed(base+"-a"+end))
+	for _, key := range keys[1:] {
+		c.judgeOther(first, in.keyed(key))
 	}
 }
 

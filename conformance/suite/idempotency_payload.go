@@ -54,6 +54,7 @@ func runCanonical(_ context.Context, t *check.T, s check.Subject) {
 			all[c].rebase(t).judgeSpelling(way.claim, way.kinds)
 		})
 	}
+	all[0].judgePair()
 }
 
 func (c *creation) judgeSpelling(claim string, kinds []string) {
@@ -90,7 +91,12 @@ func runChange(_ context.Context, t *check.T, s check.Subject) {
 			pools[ch.claim] = append(pools[ch.claim], ch)
 		}
 	}
-	for _, cl := range []string{"idempotency.change", "idempotency.change-order", "idempotency.change-type", "idempotency.change-null", "idempotency.change-default"} {
+	if formed, ch, ok := all[0].alike(); ok {
+		ch.base = len(all)
+		all = append(all, formed)
+		pools[ch.claim] = append(pools[ch.claim], ch)
+	}
+	for _, cl := range []string{"idempotency.change", "idempotency.change-form", "idempotency.change-order", "idempotency.change-type", "idempotency.change-null", "idempotency.change-default"} {
 		if len(pools[cl]) == 0 {
 			t.NotApplicable(cl, "the schema leaves no room for it in any example that the target admits")
 		}

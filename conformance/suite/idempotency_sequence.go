@@ -51,7 +51,7 @@ func (c *creation) judgeLate(first wire.Exchange) {
 
 // judgeReplays repeats the creation and counts.
 func (c *creation) judgeReplays(first wire.Exchange) {
-	for range scaled(c.t, 1, 2, 5) {
+	for range scaled(c.t, 2, 2, 5) {
 		c.judgeReplay("idempotency.replay", first)
 	}
 	c.judgeCount("idempotency.once", 1)
@@ -208,6 +208,10 @@ func (c *creation) judgeConflict(first wire.Exchange, other any, marker string) 
 		c.t.Judge("idempotency.conflict-harmless", d == "", c.op.Creates.Resource+" "+id+" as it was", d)
 	} else if !c.counted {
 		c.t.NotApplicable("idempotency.conflict-harmless", "the resource can be neither read back nor counted")
+	}
+	if want := c.op.Idempotency.Conflict; refused(c.t, ex, want) { // a server may learn the payload that it refuses
+		again := c.send(c.in.with(other))
+		c.t.Judge("idempotency.conflict", refused(c.t, again, want), wanted(want)+" for another payload, the second time too", describe(again))
 	}
 	c.judgeReplay("idempotency.survives", first)
 }

@@ -47,13 +47,15 @@ func limits() []check.Check {
 				{ID: "limits.jobs-beyond", Says: "A job beyond the limit is refused with 429."},
 				{ID: "limits.jobs-code", Says: "A job beyond the limit is refused with the contract's status and code for it."},
 				{ID: "limits.retry-after", Says: "A 429 says when to try again: in whole seconds or as an HTTP date (RFC 9110 §10.2.3)."},
+				{ID: "limits.jobs-apart", Says: "The jobs of one connection take no room from another."},
+				{ID: "idempotency.replay", Says: "The same key and payload lead to the original resource, however often they are sent."},
 				{ID: "limits.jobs-later", Says: "A job that was refused for the limit is admitted under its key when there is room again."},
 				{ID: "limits.nothing-admitted", Says: "A request that was refused for a limit admits nothing."},
 			},
 			Needs:  []target.Capability{target.Limited, target.HoldJob, target.ReleaseJob},
 			Lock:   check.Target,
 			Select: func(c *spec.Contract) []check.Subject { return limiting(c, only(keyed(c), beginsJobs)) },
-			Cost:   check.Cost{Requests: 400, Jobs: maxHeld},
+			Cost:   check.Cost{Requests: 480, Jobs: maxHeld + 2},
 			Run:    runJobLimit,
 		},
 		{
@@ -196,6 +198,7 @@ type meter struct {
 	rq    wire.Request // what costs least
 	from  int          // exchanges before
 	began time.Duration
+	most  int      // requests that are allowed in a minute, 0: nobody tells
 	let   []string // what was created beyond the limit, as time let a request pass
 }
 
@@ -270,6 +273,7 @@ func runRate(_ context.Context, t *check.T, s check.Subject) {
 	}
 	in, list, counted := isolatedIn(t, s.Op, shown, small, sm.example)
 	m := newMeter(t)
+	m.most = most
 	judgeWithin(t, m, most)
 	bound := 2*most + 20 // a fixed window may let twice the rate pass at its edge
 	if most == 0 {
@@ -337,12 +341,14 @@ func (m *meter) refusedCreation(in intent) turnedAway {
 		}
 		m.exceed(m.spent() + 4*batching)
 	}
+	m.judgeCreations(in)
 	m.t.Inconclusive("no creation met the limit")
 	return turnedAway{}
 }
 
-// judgeOnly counts what exists: exactly these, and so nothing of what was refused.
-func judgeOnly(t *check.T, op *spec.Operation, list listing, counted bool, want []string, lost turnedAway) {
+// judgeOnly counts what exists besides some that may be there: exactly these, and so nothing of what
+// was refused.
+func judgeOnly(t *check.T, op *spec.Operation, list listing, counted bool, want []string, lost turnedAway, besides ...string) {
 	const claim = "limits.nothing-admitted"
 	switch {
 	case !counted:
@@ -352,7 +358,7 @@ func judgeOnly(t *check.T, op *spec.Operation, list listing, counted bool, want 
 		return // what should have been admitted was not, which another claim is about
 	}
 	rested(t)
-	got := list.count(t)
+	got := missing(list.count(t), besides)
 	slices.Sort(got)
 	slices.Sort(want)
 	t.Judge(claim, slices.Equal(got, want), fmt.Sprintf("%q in %s, and nothing under key %s, which was refused: %s", want, list.op.ID, lost.in.key, describe(lost.ex)),
@@ -369,12 +375,15 @@ func runJobLimit(_ context.Context, t *check.T, s check.Subject) {
 	rested(t)
 	most := told(t, "concurrentJobs")
 	in, list, counted := isolatedIn(t, s.Op, newCreation(t, s.Op, sm).shownBy(), small, sm.example)
+	by := bystandersOf(t, s.Op, sm.example)
 	rested(t)
 	defer t.Undo(target.ReleaseJob, nil)
-	held, refusal := fill(t, in, most)
+	held, as, refusal := fill(t, in, most)
+	by.judgeFull(t, held, as)
 	lost := turnedAway{in.keyed(t.Key()), wire.Exchange{}}
 	lost.ex = t.SendOnce(small, lost.in.request(), target.Call{})
 	t.Hook(target.ReleaseJob, nil)
+	by.end(t)
 	want := []string{}
 	for _, id := range held {
 		rested(t)
@@ -391,7 +400,7 @@ func runJobLimit(_ context.Context, t *check.T, s check.Subject) {
 		awaited(t, in, id)
 		want = append(want, id)
 	}
-	judgeOnly(t, s.Op, list, counted, want, lost)
+	judgeOnly(t, s.Op, list, counted, want, lost, by.ids()...)
 }
 
 // pastRate sends a request as often as it is refused for the rate, a few times at most: that says
@@ -411,8 +420,9 @@ func pastRate(t *check.T, in intent, jobs spec.Refusal) wire.Exchange {
 	}
 }
 
-// fill admits held jobs up to the limit and returns them with the refusal of the next.
-func fill(t *check.T, in intent, most int) (held []string, refusal turnedAway) {
+// fill admits held jobs up to the limit and returns them, as what they were sent, with the refusal of
+// the next.
+func fill(t *check.T, in intent, most int) (held []string, as []intent, refusal turnedAway) {
 	limit := coded(t.Contract(), "too_many_jobs", http.StatusTooManyRequests)
 	if most > maxHeld {
 		t.Inconclusive("%d jobs at once are too many to be tried out", most)
@@ -432,7 +442,7 @@ func fill(t *check.T, in intent, most int) (held []string, refusal turnedAway) {
 			t.NotApplicable("limits.jobs-within", "the contract does not tell how many")
 		}
 		if id != "" && (most == 0 || n < most) {
-			held = append(held, id)
+			held, as = append(held, id), append(as, refusal.in)
 			continue
 		}
 		break
@@ -446,7 +456,7 @@ func fill(t *check.T, in intent, most int) (held []string, refusal turnedAway) {
 	t.Must("limits.jobs-beyond", refusal.ex.Status() == limit.Status, fmt.Sprintf("status %d for a job beside %d active ones", limit.Status, len(held)), describe(refusal.ex))
 	judgeCoded(t, "limits.jobs-code", refusal.ex, limit)
 	delayIn(t, "limits.retry-after", refusal.ex)
-	return held, refusal
+	return held, as, refusal
 }
 
 func runUnavailable(_ context.Context, t *check.T, s check.Subject) {

@@ -87,6 +87,7 @@ func resourcesRead(_ context.Context, t *check.T, s check.Subject) {
 	for _, sm := range specimens(t, s.Op)[:1] {
 		t.Attempt(func(t *check.T) { newCreation(t, s.Op, sm).judgeSpaces(s.Other) })
 	}
+	newCreation(t, s.Op, richest(specimens(t, s.Op), s.Op)).judgeValues(t, s.Other)
 }
 
 // judgeSpaces creates with white space around texts that may be any, where that is admitted.

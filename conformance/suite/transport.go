@@ -45,7 +45,7 @@ func transport() []check.Check {
 				{ID: "transport.allow", Says: "A 405 lists the supported methods in Allow (RFC 9110 §15.5.6)."},
 			},
 			Select: selectPaths,
-			Cost:   check.Cost{Requests: 6},
+			Cost:   check.Cost{Requests: 8},
 			Run:    transportRoutes,
 		},
 	}
@@ -174,10 +174,17 @@ func transportBodies(_ context.Context, t *check.T, s check.Subject) {
 		ex := t.Call("primary", retyped(in.request(), media))
 		t.Judge("transport.media-type-spelling", admitted(ex), "a 2xx for Content-Type: "+media, describe(ex))
 	}
+	// Whether it is JSON or too deep for a reader is open; that a server survives it is not (wire.server-error).
+	t.Send("primary", in.keyed(t.Key()).spelled(nested(5000)).request(), target.Call{})
 	if counted {
 		judgeLeft(t, "transport.nothing-admitted", list, 1+taken)
 	}
 	judgeKeyFree(t, in, refused, counted)
+}
+
+// nested is an array in an array, many times.
+func nested(depth int) []byte {
+	return []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
 }
 
 // judgeFormCode holds the refusal of a form to the contract's code, where only one can be meant: an
@@ -254,6 +261,7 @@ func transportRoutes(_ context.Context, t *check.T, s check.Subject) {
 		t.NotApplicable("transport.unknown-path", "every path below this one exists")
 	}
 	judgeSpellings(t, s.Op)
+	askOdd(t, s.Op)
 	// Ids that name nothing: a server that carries the method out after all shall hit nothing.
 	path := s.Op.Path
 	for _, p := range s.Op.Params {
@@ -266,6 +274,23 @@ func transportRoutes(_ context.Context, t *check.T, s check.Subject) {
 		if !slices.Contains(allowed, m) {
 			judgeMethod(t, m, path, allowed)
 		}
+	}
+}
+
+// askOdd asks for ids that no database holds: with the character NUL, and with bytes that are no UTF-8.
+// They name nothing, and what refuses them must not fail (wire.server-error).
+func askOdd(t *check.T, op *spec.Operation) {
+	for _, odd := range []string{"a%00b", "a%FFb"} {
+		path := op.Path
+		for _, p := range op.Params {
+			if p.In == "path" {
+				path = strings.ReplaceAll(path, "{"+p.Name+"}", odd)
+			}
+		}
+		if _, _, allowed := t.Contract().Find("GET", path); path == op.Path || !slices.Contains(allowed, "GET") {
+			return
+		}
+		t.Send("primary", wire.Request{Method: "GET", Target: path}, target.Call{})
 	}
 }
 

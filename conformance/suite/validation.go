@@ -10,6 +10,7 @@ import (
 
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/gen"
+	"assay.kit/conformance/target"
 	"assay.kit/conformance/wire"
 	"assay.kit/spec"
 	"assay.kit/spec/schema"
@@ -43,7 +44,7 @@ func validation() []check.Check {
 				{ID: "validation.parameter-code", Says: "An unknown or bad query parameter is refused with the contract's status and code for it."},
 			},
 			Select: selectQueries,
-			Cost:   check.Cost{Requests: 60},
+			Cost:   check.Cost{Requests: 60, Jobs: 1},
 			Run:    validationQuery,
 		},
 		{
@@ -198,7 +199,8 @@ func orRoot(p tree.Pointer) string {
 	return string(p)
 }
 
-// selectQueries are the operations without effect; any of them may be asked with a parameter.
+// selectQueries are the operations without effect, and the creations that document a bad request: any
+// of them may be asked with a parameter.
 func selectQueries(c *spec.Contract) []check.Subject {
 	var ops []*spec.Operation
 	for _, op := range c.Ops {
@@ -206,10 +208,19 @@ func selectQueries(c *spec.Contract) []check.Subject {
 			ops = append(ops, op)
 		}
 	}
+	for _, op := range keyedOps(c) {
+		if op.Answers[400] != nil {
+			ops = append(ops, op)
+		}
+	}
 	return subjects(ops)
 }
 
 func validationQuery(_ context.Context, t *check.T, s check.Subject) {
+	if s.Op.Method != "GET" {
+		validationWriteQuery(t, s.Op)
+		return
+	}
 	in := newIntent(t, s.Op, "primary")
 	if ex := t.Call("primary", in.request()); !admitted(ex) {
 		t.Inconclusive("the plain request was answered %s", describe(ex))
@@ -226,6 +237,14 @@ func validationQuery(_ context.Context, t *check.T, s check.Subject) {
 	ex := t.Call("primary", q("assay_unknown", "1").request())
 	t.Judge("validation.unknown-parameter", refusedParameter(ex.Status()), "a 4xx for ?assay_unknown=1", describe(ex))
 	judgeParameterCode(t, "?assay_unknown=1", ex)
+	for _, p := range s.Op.Params { // names are compared exactly: another letter case is another name
+		name := strings.ToUpper(p.Name)
+		if p.In != "query" || p.Example == nil || name == p.Name || slices.ContainsFunc(s.Op.Params, func(o spec.Param) bool { return o.Name == name }) {
+			continue
+		}
+		ex := t.Call("primary", q(name, text(p.Example)).request())
+		t.Judge("validation.unknown-parameter", refusedParameter(ex.Status()), "a 4xx for ?"+name+"="+text(p.Example), describe(ex))
+	}
 	tried := false
 	for _, p := range s.Op.Params {
 		if p.In != "query" || p.Schema == nil || ownedByFamily(s.Op, p.Name) {
@@ -268,12 +287,25 @@ func ownedByFamily(op *spec.Operation, name string) bool {
 // badTexts are values that a parameter's schema refuses however a server reads the text.
 func badTexts(p spec.Param) []string {
 	var bad []string
-	for _, s := range []string{"assay-no-such-value", "-1", "1.5", "2026-13-45", "2026-10-01T00:00:00", "true", ""} {
+	texts := capitals(p)
+	for _, s := range append(texts, []string{"assay-no-such-value", "-1", "1.5", "2026-13-45", "2026-10-01T00:00:00", "true", "TRUE", "1", "0", ""}...) {
 		if readings := readAs(s); !slices.ContainsFunc(readings, func(v any) bool { return len(p.Schema.Validate(v)) == 0 }) {
 			bad = append(bad, s)
 		}
 	}
 	return bad
+}
+
+// capitals are the values that a parameter's schema lists, in other letters.
+func capitals(p spec.Param) []string {
+	var out []string
+	values, _ := keyword(p.Schema, "", "enum").([]any)
+	for _, v := range values[:min(2, len(values))] {
+		if s := strings.ToUpper(text(v)); s != text(v) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // readAs gives every JSON value that a query text may stand for.
@@ -313,6 +345,9 @@ func validationSize(_ context.Context, t *check.T, s check.Subject) {
 	over := in.keyed(t.Key())
 	ex := t.Call("primary", over.spelled(padded(body, limit+1)).request())
 	t.Judge("validation.size-refused", ex.Status() == 413, "413 for a body of "+strconv.Itoa(limit+1)+" bytes", describe(ex))
+	// Without a length that is announced the limit is the same; whether it is 413 or 411 is left open.
+	ex = t.Send("primary", chunked(in.keyed(t.Key()).spelled(padded(body, limit+1)).request()), target.Call{FreshConn: true})
+	t.Judge("validation.size-refused", !admitted(ex), "a refusal of a body of "+strconv.Itoa(limit+1)+" bytes in chunks (RFC 9112 §7.1)", describe(ex))
 	// The refused request's own key: it must still be free for the same payload without the padding.
 	ex = t.Call("primary", over.spelled(padded(body, limit)).request())
 	t.Judge("validation.size-accepted", admitted(ex), "a 2xx for a body of exactly "+strconv.Itoa(limit)+" bytes", describe(ex))
@@ -322,6 +357,13 @@ func validationSize(_ context.Context, t *check.T, s check.Subject) {
 func padded(body []byte, n int) []byte {
 	pad := strings.Repeat(" ", n-len(body))
 	return slices.Concat(body[:len(body)-1], []byte(pad), body[len(body)-1:])
+}
+
+// chunked sends a body in one chunk instead of announcing its length.
+func chunked(rq wire.Request) wire.Request {
+	rq.Fields = append(slices.Clone(rq.Fields), wire.Field{Name: "Transfer-Encoding", Value: "chunked"})
+	rq.Body = fmt.Appendf(nil, "%x\r\n%s\r\n0\r\n\r\n", len(rq.Body), rq.Body)
+	return rq
 }
 
 // limitOf reads a limit of the connection, once a run.

@@ -72,10 +72,52 @@ func waysToBreak(t *check.T, op *spec.Operation, base any, place gen.Place) []ge
 	case t.Effort() == check.Quick:
 	case place.Keyword == "pattern":
 		out = append(out, lastLine(ways)...)
+	case place.Keyword == "format":
+		out = append(out, ways[1:min(4, len(ways))]...)
+	case place.Keyword == "type":
+		out = append(out, asNull(ways)...)
 	case claimOfKeyword(place.Keyword) == "validation.unknown-member":
 		out = append(out, renamed(t, op, ways)...)
+		out = append(out, capitalised(op, ways[0])...)
 	}
 	return out
+}
+
+// asNull is the way that puts null in place of a value: many a reader takes it for no value at all.
+func asNull(ways []gen.Broken) []gen.Broken {
+	for i, w := range ways[1:] {
+		if v, there := tree.Get(w.Value, w.Pointer); there && v == nil && w.Pointer != "" { // as a whole it may be no body at all
+			return ways[i+1 : i+2]
+		}
+	}
+	return nil
+}
+
+// capitalised is an unknown member that is a known one, of the value that it may have, but for a
+// capital: some decoders do not tell them apart.
+func capitalised(op *spec.Operation, way gen.Broken) []gen.Broken {
+	parent, _ := way.Pointer.Parent()
+	object, _ := tree.Get(way.Value, parent)
+	m, ok := object.(map[string]any)
+	if !ok {
+		return nil
+	}
+	for _, name := range sortedKeys(m) {
+		upper := strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):]
+		at := parent.Append(name)
+		if _, there := m[upper]; there || at == way.Pointer || upper == name {
+			continue
+		}
+		body := clone(way.Value)
+		inner, _ := tree.Get(body, parent)
+		own, _ := inner.(map[string]any)
+		delete(own, lastToken(way.Pointer))
+		own[upper] = clone(m[name])
+		if vs := op.Body.Schema.Validate(body); len(vs) > 0 {
+			return []gen.Broken{{Value: body, Keyword: way.Keyword, Pointer: parent.Append(upper)}}
+		}
+	}
+	return nil
 }
 
 // lastLine is the way that only adds a final newline: many an engine's "$" matches before it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -48,7 +49,7 @@ func comparedTexts() []Mutant {
 		},
 		{
 			ID: "fingerprint-composed", Does: "Takes a letter with an accent and the same letter in two characters for one text.", Contract: "notes",
-			Breaks: []string{"idempotency.change"}, Replace: texts(norm.NFC.String),
+			Breaks: []string{"idempotency.change-form"}, Replace: texts(norm.NFC.String),
 		},
 		{
 			ID: "json-surrogates-apart", Does: "Reads the two escapes of one character as two characters that there are not.", Contract: "notes",
@@ -146,12 +147,16 @@ func keptTexts() []Mutant {
 		{
 			ID: "resource-omits-zero", Does: "Leaves out what is zero, as an encoder does that omits empty members.", Contract: "notes",
 			Breaks: []string{"resources.echo"},
-			Wrap: noteBodies(func(note map[string]any) {
-				place, _ := note["place"].(map[string]any)
+			Wrap: edit(func(_ *http.Request, a *answer) {
+				note := a.object()
+				place, ok := note["place"].(map[string]any)
 				for name, v := range place {
-					if n, ok := v.(json.Number); ok && shortest(n) == "0" {
+					if n, isNumber := v.(json.Number); isNumber && shortest(n) == "0" {
 						delete(place, name)
 					}
+				}
+				if ok {
+					a.set(note)
 				}
 			}),
 		},
@@ -200,11 +205,8 @@ func names() []Mutant {
 					return b
 				}
 				own := map[string]any{}
-				for name, v := range m {
-					if _, twice := m[strings.ToLower(name)]; !twice {
-						name = strings.ToLower(name)
-					}
-					own[name] = v
+				for _, name := range slices.Backward(slices.Sorted(maps.Keys(m))) { // capitals come last, and count
+					own[strings.ToLower(name)] = m[name]
 				}
 				return encode(own)
 			}),
@@ -286,22 +288,6 @@ func names() []Mutant {
 func instants() []Mutant {
 	return []Mutant{
 		{
-			ID: "filter-after-inclusive", Does: "Lists what was written at the instant after which it was asked for.", Contract: "notes",
-			Breaks: []string{"collections.filter-match", "collections.filter-complete"},
-			Replace: func(r *core.Rules) {
-				r.CreatedAfter = func(f spec.Filter, value string) time.Time {
-					at := core.CreatedAfter(f, value)
-					if at.IsZero() {
-						return at
-					}
-					return at.Add(-time.Microsecond)
-				}
-				r.Match = func(f spec.Filter, value string, item any) bool {
-					return f.Match == "after" || core.Match(f, value, item)
-				}
-			},
-		},
-		{
 			ID: "filter-after-local", Does: "Reads the instant of a filter without its offset.", Contract: "notes",
 			Breaks: []string{"collections.filter-match", "collections.filter-complete"},
 			Wrap: folding(func(q url.Values) url.Values {
@@ -315,37 +301,23 @@ func instants() []Mutant {
 			ID: "bars-as-of-local", Does: "Reads as_of without its offset.", Contract: "seer",
 			Breaks: []string{"tools.reproducible"},
 			May:    []May{{"tools.future-refused", "what is past may be in the future without its offset"}},
-			Behave: func(all map[string]core.Behaviour) {
-				prepare(all, "invokeTool", func(r *core.Request) {
-					body, _ := r.Value.(map[string]any)
-					input, _ := body["input"].(map[string]any)
-					as, err := withoutOffset(text(input, "as_of"))
-					if err != nil {
-						return
-					}
-					r.Value = rewritten(r.Value, 0, func(v any, _ int) any {
-						if m, ok := v.(map[string]any); ok && m["as_of"] != nil {
-							m["as_of"] = as
-						}
-						return v
-					})
-				})
-			},
+			Wrap: rewriting(func(_, input map[string]any) {
+				if at, err := withoutOffset(text(input, "as_of")); err == nil {
+					input["as_of"] = at
+				}
+			}),
 		},
 		{
 			ID: "validation-leap-day", Does: "Takes the 29th of February for a day of every year.", Contract: "seer",
 			Breaks: enforces("validation.keywords"),
-			Replace: func(r *core.Rules) {
-				r.ValidateInput = func(tool *spec.Tool, v any) []core.Violation {
-					return core.ValidateInput(tool, rewritten(v, 0, func(v any, _ int) any {
-						if s, ok := v.(string); ok && len(s) == 10 && strings.HasSuffix(s, "-02-29") {
-							return s[:5] + "02-28"
-						}
-						return v
-					}))
+			Wrap: rewriting(func(_, input map[string]any) {
+				for _, name := range []string{"start", "end"} {
+					s := text(input, name)
+					if _, err := time.Parse(time.DateOnly, s); err != nil && strings.HasSuffix(s, "-02-29") {
+						input[name] = s[:len(s)-2] + "28"
+					}
 				}
-			},
-			May: []May{{"wire.server-error", "the day may be none to whoever reads it later"}},
+			}),
 		},
 	}
 }

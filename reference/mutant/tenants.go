@@ -22,7 +22,7 @@ func counters() []Mutant {
 	return []Mutant{
 		{
 			ID: "jobs-counted-together", Does: "Refuses everybody's jobs while one connection has as many as it may have.", Contract: "seer",
-			Breaks: []string{"limits.jobs-within"},
+			Breaks: []string{"limits.jobs-apart"},
 			Replace: func(r *core.Rules) {
 				var mu sync.Mutex
 				full := map[int]bool{} // by limit

@@ -94,6 +94,16 @@ func agents() []check.Check {
 			Cost:   check.Cost{Requests: 30},
 			Run:    agentsWorkspace,
 		},
+		{
+			ID:     "agents.restart",
+			Does:   "Gives a new agent two revisions, restarts the server, and gives it a third.",
+			Claims: []check.Claim{{ID: "agents.restart", Says: "After a restart revisions are numbered on."}},
+			Needs:  []target.Capability{target.Restart},
+			Lock:   check.Target,
+			Select: sel,
+			Cost:   check.Cost{Requests: 30},
+			Run:    agentsRestart,
+		},
 	}
 }
 

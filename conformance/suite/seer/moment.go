@@ -72,6 +72,11 @@ func judgeMoment(t *check.T, query map[string]any, sessions []string, moment tim
 	again := mustBars(t, input)
 	diff := oracle.Diff(s.body, again.body, []string{"/invocation_id"})
 	t.Must("tools.reproducible", len(diff) == 0, "the same answer for the same as_of", fmt.Sprintf("different at %v", diff))
+	if tokyo := time.FixedZone("", 9*3600); moment.Before(clock(t).Add(-24 * time.Hour)) { // the same instant, written elsewhere
+		there := mustBars(t, with(input, "as_of", moment.In(tokyo).Format(time.RFC3339)))
+		diff := oracle.Diff(s.body, there.body, []string{"/invocation_id", "/coverage/as_of", "/evidence"})
+		t.Must("tools.reproducible", len(diff) == 0, "the same answer for the same instant with another offset", fmt.Sprintf("different at %v", diff))
+	}
 	def := mustBars(t, without(input, "start", "end"))
 	judgeCompleted(t, def, moment, zone)
 }
