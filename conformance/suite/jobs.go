@@ -68,6 +68,7 @@ func jobs() []check.Check {
 			Claims: []check.Claim{
 				{ID: "jobs.cancel", Says: "An active job that is cancelled ends as cancelled, with neither result nor another end."},
 				{ID: "jobs.cancel-twice", Says: "Cancelling twice is as good as once."},
+				{ID: "jobs.result-absent", Says: "A result is shown in success only, and an error in failure only."},
 				{ID: "jobs.cancel-quiet", Says: "A cancelled job stays as it ended, and no result of it turns up."},
 			},
 			Cost: check.Cost{Requests: 800, Jobs: 1},

@@ -197,13 +197,18 @@ func (j *job) same(t *check.T, claim string, end sighting, when string) {
 func jobsCancel(t *check.T, s check.Subject, e example) {
 	j := cancelled(t, s, e)
 	if j == nil {
-		for _, c := range []string{"jobs.cancel", "jobs.cancel-quiet"} {
+		for _, c := range []string{"jobs.cancel", "jobs.cancel-quiet", "jobs.result-absent"} {
 			t.NotApplicable(c, "every job had ended before it could be cancelled")
 		}
 		return
 	}
 	end := j.end(t)
 	judgeCancelled(t, s.Op, j, end)
+	if at := s.Op.Job.Error; at == "" || end.state != s.Op.Job.Cancelled {
+		t.NotApplicable("jobs.result-absent", "the contract names no error, or the job did not end as cancelled")
+	} else {
+		t.Judge("jobs.result-absent", !shows(end.body, at), "nothing at "+string(at)+" of a cancelled job", describe(end.ex))
+	}
 	ex := t.Call("primary", about(t, s.Op.Job.Cancel, j.in, j.id).request())
 	t.Judge("jobs.cancel-twice", taken(t, s.Op, ex), "a 2xx, or a conflict if the contract has one, for a second cancellation", describe(ex))
 	j.same(t, "jobs.cancel-twice", end, "after a second cancellation")

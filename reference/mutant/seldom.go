@@ -38,7 +38,7 @@ func extremes() []Mutant {
 		},
 		{
 			ID: "page-later-unfiltered", Does: "Forgets the filter on what is pinned on the last of several pages.", Contract: "notes",
-			Breaks: []string{"collections.filter-match", "collections.filter-complete"},
+			Breaks: []string{"collections.filter-match", "collections.filter-complete"}, May: []May{{"collections.order", "what was forgotten comes last"}},
 			Wrap: wrap(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				a := ask(next, r)
 				q := r.URL.Query()
@@ -277,7 +277,7 @@ func second() []Mutant {
 				{"idempotency.representation", "what is made anew has another id"}, {"idempotency.change", "likewise"}, {"idempotency.scope-shared", "likewise"},
 				{"idempotency.recovery", "likewise"}, {"idempotency.recovery-once", "likewise"}, {"idempotency.expires-constant", "likewise"},
 				{"idempotency.survives", "what follows a refused payload is the third request"}, {"idempotency.atomic", "of many twins one is the third"},
-				{"idempotency.atomic-once", "likewise"}, {"idempotency.atomic-record", "likewise"}, {"idempotency.linearizable", "likewise"},
+				{"idempotency.atomic-once", "likewise"}, {"idempotency.race", "likewise"}, {"idempotency.race-once", "likewise"}, {"idempotency.atomic-record", "likewise"}, {"idempotency.linearizable", "likewise"},
 			},
 			Replace: func(r *core.Rules) {
 				var mu sync.Mutex
