@@ -22,7 +22,7 @@ const keyHeader = "Idempotency-Key" // of contract seer
 func replays() []string {
 	return []string{
 		"idempotency.replay", "idempotency.once", "idempotency.original", "idempotency.conflict", "idempotency.conflict-harmless", "idempotency.survives",
-		"idempotency.spent", "idempotency.canonical", "idempotency.spelling", "idempotency.change", "idempotency.change-order", "idempotency.change-type",
+		"idempotency.spent", "idempotency.canonical", "idempotency.spelling", "idempotency.change", "idempotency.change-form", "idempotency.change-order", "idempotency.change-type",
 		"idempotency.change-null", "idempotency.change-default", "idempotency.path", "idempotency.path-dots", "idempotency.key-legal", "idempotency.refusal-free",
 		"idempotency.scope-path", "idempotency.scope-parent", "idempotency.scope-client", "idempotency.scope-workspace", "idempotency.atomic",
 		"idempotency.atomic-once", "idempotency.atomic-record", "idempotency.race", "idempotency.race-once", "idempotency.linearizable",
