@@ -145,22 +145,6 @@ func keptTexts() []Mutant {
 			}),
 		},
 		{
-			ID: "resource-omits-zero", Does: "Leaves out what is zero, as an encoder does that omits empty members.", Contract: "notes",
-			Breaks: []string{"resources.echo"},
-			Wrap: edit(func(_ *http.Request, a *answer) {
-				note := a.object()
-				place, ok := note["place"].(map[string]any)
-				for name, v := range place {
-					if n, isNumber := v.(json.Number); isNumber && shortest(n) == "0" {
-						delete(place, name)
-					}
-				}
-				if ok {
-					a.set(note)
-				}
-			}),
-		},
-		{
 			ID: "resource-float32", Does: "Keeps coordinates as floats of 32 bits.", Contract: "notes",
 			Breaks: []string{"resources.echo"},
 			Wrap: noteBodies(func(note map[string]any) {
