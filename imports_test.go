@@ -50,12 +50,13 @@ var arrows = map[string][]string{
 	"reference/core/access":  {"spec"},
 	"reference/core/limit":   {"spec"},
 	"reference/rest":         {"reference/core", "spec"},
+	"reference/mcp":          {"reference/core", "spec"},
 	"reference/seer":         {"reference/seer/", "reference/core", "spec"},
 	"reference/builtin":      {"reference/seer", "reference/core", "spec"},
 	"reference/store":        {"reference/core"},
 	"reference/store/memory": {"reference/core"},
 	"reference/store/sqlite": {"reference/core"},
-	"reference/mutant":       {"reference", "reference/core", "reference/rest", "spec"},
+	"reference/mutant":       {"reference", "reference/core", "reference/rest", "reference/mcp", "spec"},
 
 	"mockserver/control": {"reference/core"},
 }

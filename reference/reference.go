@@ -1,5 +1,5 @@
 // Package reference is a complete server for any contract with traits: core over a store, served
-// over REST. What a system computes comes in as Behaviours.
+// over REST, and its tools over MCP. What a system computes comes in as Behaviours.
 package reference
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"assay.kit/reference/core"
 	"assay.kit/reference/core/access"
+	"assay.kit/reference/mcp"
 	"assay.kit/reference/rest"
 	"assay.kit/spec"
 )
@@ -34,8 +35,16 @@ type Options struct {
 	// Init puts in place what exists from the start, in one Update at each start. The workspaces are
 	// those of the credentials, the primary's first.
 	Init  func(w core.Writer, sys core.System, workspaces []string) error
-	Wraps []Wrap       // the first is the outermost
+	Wraps []Wrap       // of REST; the first is the outermost
+	MCP   MCP          // where the contract has tools
 	Log   *slog.Logger // nil: nothing is logged
+}
+
+// MCP says how the tools are served. What is replaced or wrapped here leaves REST as it is.
+type MCP struct {
+	mcp.Options
+	Domain func(core.Domain) core.Domain // what the transport sees instead of the core; nil: the core
+	Wraps  []Wrap                        // the first is the outermost
 }
 
 // Server is one running system. Handler may serve as soon as New returns; jobs move while Run does.
@@ -44,6 +53,7 @@ type Server struct {
 	clock   core.Clock
 	issued  []access.Issued
 	handler http.Handler
+	mcp     *mcp.Handler // nil: the contract has no tools
 }
 
 // New makes a Server over a store that may hold the state of an earlier one.
@@ -79,10 +89,41 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	s.handler = dated(s.clock, rest.New(rest.Config{Contract: o.Contract, Domain: s.core, Rules: s.core.Rules(), Log: o.Log}))
-	for i := len(o.Wraps) - 1; i >= 0; i-- {
-		s.handler = o.Wraps[i](s.handler)
+	s.handler = wrapped(s.handler, o.Wraps)
+	if len(o.Contract.Tools) > 0 {
+		if err := s.addTools(o); err != nil {
+			return nil, fmt.Errorf("reference: %w", err)
+		}
 	}
 	return s, nil
+}
+
+func wrapped(h http.Handler, wraps []Wrap) http.Handler {
+	for _, w := range slices.Backward(wraps) {
+		h = w(h)
+	}
+	return h
+}
+
+// addTools serves the tools beside the operations, over the same core.
+func (s *Server) addTools(o Options) error {
+	cfg := mcp.Config{Contract: o.Contract, Domain: s.core, Core: s.core.Rules(), Clock: s.clock, Log: o.Log, Options: o.MCP.Options}
+	if o.MCP.Domain != nil {
+		cfg.Domain = o.MCP.Domain(s.core)
+	}
+	var err error
+	if s.mcp, err = mcp.New(cfg); err != nil {
+		return err
+	}
+	rest, tools := s.handler, wrapped(dated(s.clock, s.mcp), o.MCP.Wraps)
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if mcp.Serves(r.URL.Path) {
+			tools.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+	return nil
 }
 
 func (s *Server) workspaces() []string {
@@ -95,11 +136,27 @@ func (s *Server) workspaces() []string {
 	return out
 }
 
-// Handler serves the contract's operations.
+// Handler serves the contract's operations, and its tools at mcp.Path.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Run moves jobs on until ctx ends; it returns nil then.
-func (s *Server) Run(ctx context.Context) error { return s.core.Run(ctx) }
+// Run moves jobs on until ctx ends; it returns nil then, when every open stream has ended too.
+func (s *Server) Run(ctx context.Context) error {
+	if s.mcp == nil {
+		return s.core.Run(ctx)
+	}
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { // at once: the streams must not wait for a job's work
+		s.mcp.Close()
+		close(closed)
+	})
+	err := s.core.Run(ctx)
+	if stop() {
+		s.mcp.Close()
+		return err
+	}
+	<-closed
+	return err
+}
 
 // Credentials are all that were derived from the seed, with their secrets.
 func (s *Server) Credentials() []access.Issued { return s.issued }

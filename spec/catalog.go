@@ -32,7 +32,8 @@ func (l *loader) manifests(root *tree.Node) {
 		list = root.Get("tools")
 	}
 	for _, n := range l.toolList(list, "tools") {
-		l.tool(n, n.Get("_meta").Get("assay"), false)
+		meta := n.Get("_meta").Get("assay")
+		l.tool(n, meta, meta != nil && meta.Get("domain") == nil)
 	}
 }
 
@@ -58,7 +59,8 @@ func (l *loader) tool(n, meta *tree.Node, utility bool) {
 		l.problem(n, "", "a tool needs a name")
 		return
 	}
-	t := &Tool{Name: name, Title: n.Str("title"), Description: n.Str("description"), Utility: utility, Line: n.Line}
+	t := &Tool{Name: name, Title: n.Str("title"), Description: n.Str("description"), Utility: utility, File: n.File, Line: n.Line}
+	t.Annotations = l.annotations(n, meta != nil)
 	if meta == nil {
 		t.Domain, t.Effect = name, EffectCompute
 		if hint := n.Get("annotations").Get("readOnlyHint"); hint != nil && hint.Text == "true" {
@@ -71,6 +73,9 @@ func (l *loader) tool(n, meta *tree.Node, utility bool) {
 		o := object{meta}
 		t.Domain, t.Operation, t.Effect = o.Str("domain"), o.Str("operation"), Effect(o.Str("effect"))
 		t.Scopes, t.Async = o.list("scopes"), o.flag("async")
+		if k, ok := o.obj("idempotency"); ok {
+			t.Key = &ToolKey{Argument: k.Str("argument"), Meta: k.Str("meta")}
+		}
 		if r, ok := o.obj("revision"); ok {
 			t.Revision = ToolRevision{Schema: r.Str("schema"), Method: r.Str("method")}
 		}
@@ -88,6 +93,7 @@ func (l *loader) tool(n, meta *tree.Node, utility bool) {
 		l.problem(n, "", "the tool %q has no inputSchema", name)
 	}
 	t.Output = l.toolSchema(n, t, "outputSchema")
+	t.Structured = t.Output
 	l.toolExamples(t, meta.Get("examples"))
 	if !l.duplicateTool(n, t) {
 		l.c.Tools = append(l.c.Tools, t)

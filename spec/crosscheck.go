@@ -18,6 +18,9 @@ func (l *loader) crossCheck() {
 		l.checkSchemas()
 	}
 	l.checkTools()
+	if len(l.problems) == 0 {
+		l.structured()
+	}
 }
 
 // where finds the node of an operation's x-assay member, or of the nearest that was written: a

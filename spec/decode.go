@@ -222,7 +222,7 @@ func docTraits(o object, defaults *tree.Node) DocTraits {
 	}
 	if m, ok := o.obj("mcp"); ok {
 		m = object{under(m.Node, defaults.Get("mcp"))}
-		d.MCP = &MCP{Endpoint: m.pointer("endpoint"), Revision: m.Str("revision"), Prefix: m.Str("prefix"), Separator: m.Str("separator"), Utilities: m.list("utilities")}
+		d.MCP = &MCP{Endpoint: m.pointer("endpoint"), Revision: m.Str("revision"), Prefix: m.Str("prefix"), Separator: m.Str("separator"), Envelope: m.pointer("envelope"), Utilities: m.list("utilities")}
 	}
 	if cs, ok := o.obj("codes"); ok {
 		d.Codes = map[string]Refusal{}

@@ -300,11 +300,12 @@ type Backpressure struct {
 
 // MCP says how the contract appears as tools.
 type MCP struct {
-	Endpoint  tree.Pointer // in the connection's answer
+	Endpoint  tree.Pointer // in the connection's answer; "" if it does not tell
 	Revision  string       // protocol revision, 2025-06-18
 	Prefix    string       // tool name = Prefix + domain name with dots replaced by Separator
 	Separator string
-	Utilities []string // tools that are no face of a domain tool
+	Envelope  tree.Pointer // where the data payload is in the answer to a domain tool's invocation; "" no envelope
+	Utilities []string     // tools that are no face of a domain tool
 }
 
 // Tool is one revision of one tool.
@@ -319,9 +320,13 @@ type Tool struct {
 	Operation   string // the REST operation that invokes it
 	Async       bool   // answers AcceptedJob, never a synchronous result
 	Utility     bool
+	Annotations *Annotations // on MCP; nil if there are none
+	Key         *ToolKey     // nil: calls carry no business key
 	Input       *schema.Schema
 	Output      *schema.Schema // of the data payload; on MCP inside the envelope
+	Structured  *schema.Schema // of structuredContent on MCP: Output, or the envelope around it
 	Examples    []Example      // of the input
+	File        string
 	Line        int
 }
 

@@ -43,6 +43,9 @@ func Rules() []Rule {
 		{"money-missing", Error, "Without money a reader may take an amount for a float, or for another asset or scale.", moneyMissing},
 		{"states-missing", Error, "Without states nothing says which state may follow which, and which are final.", statesMissing},
 		{"meaning-missing", Error, "Without a meaning for each state a change of what it stands for cannot be seen.", meaningMissing},
+		{"tool-hints", Error, "Without hints that agree with its effect a client takes a tool for harmless that is not, or asks people about one that only reads.", toolHints},
+		{"tool-arguments", Error, "Without an argument for each of its operation's needs a tool can never be called.", toolArguments},
+		{"tool-output-missing", Warning, "Without an outputSchema nobody can say whether a tool's result is whole.", toolOutputMissing},
 		{"example-missing", Warning, "Without an example of its body an operation can only be tried with generated values.", exampleMissing},
 		{"requirement-unlinked", Warning, "Without claims, or a note that says why there are none, nobody knows whether a requirement is judged.", requirementUnlinked},
 	}

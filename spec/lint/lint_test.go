@@ -69,6 +69,7 @@ func TestRules(t *testing.T) {
 		{"states-missing", "openapi.yaml", []string{"result_ref: {type: string}", "result_ref: {type: string}\n        trade_status: {enum: [a, b]}"}, `the enum "trade_status" is a state without states`},
 		{"meaning-missing", "openapi.yaml", []string{"meaning: {new: just made, done: nothing more happens}", "meaning: {new: just made}"}, `the state "done" of thing has no meaning`},
 		{"example-missing", "openapi.yaml", []string{"            example: {name: a, parent: t0, friends: [t1, t2]}\n", ""}, "createThing has no example of its body"},
+		{"tool-hints", "tool-catalog.json", []string{`"readOnlyHint": false`, `"readOnlyHint": true`}, `the tool "t_thing_make" has the effect compute and readOnlyHint true`},
 		{"requirement-unlinked", "requirements.yaml", []string{`, claims: [idempotency.replay, {id: idempotency.null-is-change, origin: inferred}]`, ""}, "T-IDEM-01 has neither claims nor a note"},
 	} {
 		var fresh []lint.Finding
@@ -107,6 +108,13 @@ func TestGoodContractFindings(t *testing.T) {
 		`meaning-missing the state "completed" of run has no meaning`,
 		`meaning-missing the state "failed" of run has no meaning`,
 		`meaning-missing the state "running" of run has no meaning`,
+		`tool-arguments the tool "t_thing_make" has no argument "group_id", which createThing needs`,
+		`tool-arguments the tool "t_thing_make" has no argument "group_id", which createThing needs`,
+		`tool-hints the tool "t_thing_make" only computes, and does not say that it is not destructive`,
+		`tool-output-missing the tool "t_thing_make" has no outputSchema`,
+		`tool-arguments the tool "t_jobs" has no argument "run_id", which getRun needs`,
+		`tool-hints the tool "t_jobs" has the effect read and readOnlyHint false`,
+		`tool-output-missing the tool "t_jobs" has no outputSchema`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

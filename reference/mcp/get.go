@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// get opens a stream: one to listen on, or what is left of one that was cut off.
+func (h *Handler) get(x *exchange) *fault {
+	if h.NoStream {
+		return methodNotAllowed("POST, DELETE")
+	}
+	if _, sse := h.Rules.Accepts(x.r.Header.Values("Accept")); !sse {
+		return &fault{status: http.StatusNotAcceptable, code: codeRequest, message: "Accept must allow " + mediaSSE + "."}
+	}
+	s, f := h.session(x)
+	if f != nil {
+		return f
+	}
+	last, resumes, ok := single(x.r, headerLast)
+	if !ok {
+		return &fault{status: http.StatusBadRequest, code: codeRequest, message: "There is more than one " + headerLast + " header."}
+	}
+	if resumes {
+		st, from, found := h.resume(s, last)
+		if !found { // its events are gone: nothing is left to be sent
+			st, from = newStream(nil, 0), 0
+			st.finish(nil)
+		}
+		h.pump(x, st, h.Rules.Resume(from))
+		return nil
+	}
+	ctx, stop := context.WithCancel(x.r.Context())
+	defer stop()
+	if !h.spawn(func() { h.expire(ctx, s) }) {
+		return &fault{status: http.StatusServiceUnavailable, code: codeRefused, message: "The server ends."}
+	}
+	st := h.listen(s)
+	defer h.unlisten(s, st)
+	h.pump(x, st, 0)
+	return nil
+}
+
+// Bounds of an open stream, in real time.
+const (
+	callTimeout = 30 * time.Second // of one request
+	keepAlive   = 15 * time.Second // between comments that show whether anybody listens
+	writeLimit  = 10 * time.Second // of one write to a client that reads slowly
+)
+
+// pump sends a stream's events from a position on, until the stream ends, its session or the server
+// does, the client is gone or somebody else reads on. The token is judged again from time to time: a
+// stream must not outlive it.
+func (h *Handler) pump(x *exchange, st *stream, from int) {
+	out := http.NewResponseController(x.w)
+	_ = out.SetReadDeadline(time.Time{}) // the server's own would end a stream; where it cannot be set there is none
+	x.w.Header().Set("Content-Type", mediaSSE)
+	x.w.WriteHeader(http.StatusOK)
+	reader := st.take()
+	alive := time.NewTicker(keepAlive)
+	defer alive.Stop()
+	ended := endOf(st.session)
+	closing := h.closing
+	if !h.listening(st) {
+		closing = nil // a request's answer is waited for; Close bounds it
+	}
+	for {
+		v := st.since(reader, from)
+		if v.taken || h.send(x, out, st, from, v.events) != nil {
+			return
+		}
+		from += len(v.events)
+		if v.done {
+			return
+		}
+		select {
+		case <-v.changed:
+		case <-x.r.Context().Done():
+			return
+		case <-ended:
+			return
+		case <-closing:
+			return
+		case <-alive.C:
+			if h.authenticate(x) != nil || h.comment(x, out) != nil {
+				return
+			}
+		}
+	}
+}
+
+// endOf is closed when a session ends; that of no session never is.
+func endOf(s *session) <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.ended
+}
+
+// listening reports whether a stream answers no request.
+func (h *Handler) listening(st *stream) bool {
+	if st.session == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range st.session.standalone {
+		if o == st {
+			return true
+		}
+	}
+	return false
+}
+
+// send writes events, each with the id by which the stream can be resumed after it.
+func (h *Handler) send(x *exchange, out *http.ResponseController, st *stream, from int, events [][]byte) error {
+	_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
+	for i, e := range events {
+		id := ""
+		if st.session != nil && !h.NoStream {
+			id = "id: " + h.Rules.EventID(st.number, from+i) + "\n"
+		}
+		if _, err := fmt.Fprintf(x.w, "%sevent: message\ndata: %s\n\n", id, e); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func (h *Handler) comment(x *exchange, out *http.ResponseController) error {
+	_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
+	if _, err := fmt.Fprint(x.w, ": \n\n"); err != nil {
+		return err
+	}
+	return out.Flush()
+}
