@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay.kit/conformance"
+	"assay.kit/reference/mcp"
 	"assay.kit/spec"
 )
 
 type demoFlags struct {
-	contract, store, format string
-	seed                    uint64
+	contract, store, format, answers string
+	seed                             uint64
 }
 
 func demoDefaults() demoFlags { return demoFlags{contract: "seer", store: storeSQLite, format: "text"} }
@@ -34,6 +35,7 @@ func (a *app) demo() *cobra.Command {
 	c.Flags().StringVar(&f.contract, "contract", "seer", contractUsage())
 	choiceVar(c, &f.store, "store", "where the reference keeps its state", storeSQLite, storeMemory)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
+	answersVar(c, &f.answers)
 	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")
 	return c
 }
@@ -70,11 +72,11 @@ func (a *app) startOwn(ctx context.Context, c *spec.Contract, f demoFlags, dir s
 	credentials := int64(binary.BigEndian.Uint64(b[:]) >> 1)
 	db := filepath.Join(dir, "reference.db")
 	if f.store == storeSQLite && canRestart {
-		return a.startProcess(ctx, serveFlags{contract: f.contract, store: f.store, db: db, credentials: credentials, profile: filepath.Join(dir, "profile.yaml")})
+		return a.startProcess(ctx, serveFlags{contract: f.contract, store: f.store, db: db, credentials: credentials, profile: filepath.Join(dir, "profile.yaml"), answers: f.answers})
 	}
 	st, err := openStore(ctx, f.store, db)
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, serving{contract: c, store: st, credentials: credentials, addr: loopback, control: loopback})
+	return start(ctx, serving{contract: c, store: st, credentials: credentials, addr: loopback, control: loopback, answers: mcp.Form(f.answers)})
 }

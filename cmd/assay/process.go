@@ -26,6 +26,9 @@ func (a *app) startProcess(ctx context.Context, f serveFlags) (*served, error) {
 	}
 	cmd := exec.Command(exe, "serve", "--contract", f.contract, "--store", f.store, "--db", f.db, "--write-profile", f.profile, //nolint:noctx // it ends by stop
 		"--seed-credentials", strconv.FormatInt(f.credentials, 10), "--format", "json")
+	if f.answers != "" {
+		cmd.Args = append(cmd.Args, "--mcp-answers", f.answers)
+	}
 	detach(cmd)
 	words := &tail{}
 	cmd.Stderr = words

@@ -8,6 +8,7 @@ import (
 	"assay.kit/mockserver/control"
 	"assay.kit/reference"
 	"assay.kit/reference/core/access"
+	"assay.kit/reference/mcp"
 	"assay.kit/spec"
 )
 
@@ -17,7 +18,7 @@ const jobsAtOnce = 64
 // profileOf says everything about a reference that a check may want to know.
 func profileOf(c *spec.Contract, issued []access.Issued, baseURL, controlURL string) *target.Profile {
 	p := &target.Profile{Contract: c.Name, BaseURL: baseURL, Sandbox: true,
-		Credentials: map[string]target.Credential{}, Values: map[string]any{}, Hooks: map[target.Capability]target.Hook{},
+		MCPURL: mcpURL(c, baseURL), Credentials: map[string]target.Credential{}, Values: map[string]any{}, Hooks: map[target.Capability]target.Hook{},
 		Budget: target.Budget{Jobs: jobsAtOnce}}
 	for _, i := range issued {
 		p.Credentials[i.Name] = target.Credential{Bearer: target.NewSecret(i.Token)}
@@ -29,6 +30,14 @@ func profileOf(c *spec.Contract, issued []access.Issued, baseURL, controlURL str
 		}
 	}
 	return p
+}
+
+// mcpURL is where a reference serves the contract's tools, "" if it has none.
+func mcpURL(c *spec.Contract, baseURL string) string {
+	if len(c.Tools) == 0 {
+		return ""
+	}
+	return baseURL + mcp.Path
 }
 
 // hook is a command of the control API, with the arguments that a check gives.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay.kit/conformance/target"
+	"assay.kit/reference/mcp"
 	"assay.kit/reference/mutant"
 	"assay.kit/spec/contracts"
 )
@@ -20,6 +21,7 @@ type serveFlags struct {
 	contract, addr, store, db, control, profile, pid, restartOf, format, mutant string
 	credentials                                                                 int64
 	anywhere, kept                                                              bool
+	answers                                                                     string // of the MCP face
 }
 
 func (a *app) serve() *cobra.Command {
@@ -51,11 +53,17 @@ func (a *app) serve() *cobra.Command {
 	fl.StringVar(&f.pid, "pid-file", "", "file that names the process, for --restart-of (default with --write-profile and --db: its name and .pid)")
 	fl.StringVar(&f.restartOf, "restart-of", "", "instead of serving: kill the server of this pid file as a crash would (SIGKILL) and start it again as it was")
 	fl.StringVar(&f.mutant, "mutant", "", "serve the reference broken in this way (assay list mutants); --contract follows from it")
+	answersVar(c, &f.answers)
 	fl.BoolVar(&f.anywhere, "listen-anywhere", false, "allow addresses that other machines can reach")
 	choiceVar(c, &f.format, "format", "of what is printed once it serves; json is one line", "text", "json")
 	fl.BoolVar(&f.kept, keptFlag, false, "end with the process that started this one")
 	_ = fl.MarkHidden(keptFlag) // the flag is there
 	return c
+}
+
+// answersVar adds the flag that sets how the MCP face answers.
+func answersVar(c *cobra.Command, to *string) {
+	choiceVar(c, to, "mcp-answers", "how the MCP face answers a client that takes both forms", string(mcp.Mixed), string(mcp.JSON), string(mcp.SSE))
 }
 
 func (a *app) runRestart(c *cobra.Command, path string) error {
@@ -103,7 +111,7 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	ref, err := start(ctx, serving{contract: ct, store: st, credentials: f.credentials, addr: f.addr, control: f.control, anywhere: f.anywhere,
+	ref, err := start(ctx, serving{contract: ct, store: st, credentials: f.credentials, addr: f.addr, control: f.control, anywhere: f.anywhere, answers: mcp.Form(f.answers),
 		replace: broken.Replace, wrap: broken.Wrap, behave: broken.Behave})
 	if err != nil {
 		return err
@@ -225,6 +233,9 @@ func (f serveFlags) again(ref *served) []string {
 	if f.mutant != "" {
 		args = append(args, "--mutant", f.mutant)
 	}
+	if f.answers != "" {
+		args = append(args, "--mcp-answers", f.answers)
+	}
 	if f.anywhere {
 		args = append(args, "--listen-anywhere")
 	}
@@ -238,9 +249,12 @@ func (a *app) ready(f serveFlags, ref *served) error {
 		if f.kept {
 			pid = os.Getppid() // whoever wants to end the server has to end its keeper
 		}
-		return writeLine(a.out, map[string]any{"ready": true, "base_url": ref.baseURL, "control_url": ref.controlURL, "pid": pid})
+		return writeLine(a.out, map[string]any{"ready": true, "base_url": ref.baseURL, "mcp_url": ref.profile.MCPURL, "control_url": ref.controlURL, "pid": pid})
 	}
 	fmt.Fprintf(a.out, "serving   %s at %s (%s)\n", f.contract, ref.baseURL, f.store)
+	if ref.profile.MCPURL != "" {
+		fmt.Fprintf(a.out, "tools     %s\n", ref.profile.MCPURL)
+	}
 	if ref.controlURL != "" {
 		fmt.Fprintf(a.out, "control   %s\n", ref.controlURL)
 	}

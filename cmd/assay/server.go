@@ -13,6 +13,7 @@ import (
 	"assay.kit/reference"
 	"assay.kit/reference/builtin"
 	"assay.kit/reference/core"
+	"assay.kit/reference/mcp"
 	"assay.kit/reference/store/memory"
 	"assay.kit/reference/store/sqlite"
 	"assay.kit/spec"
@@ -34,8 +35,9 @@ type serving struct {
 	replace     func(*core.Rules)
 	wrap        func(http.Handler) http.Handler
 	behave      func(map[string]core.Behaviour)
-	anywhere    bool // addresses other than loopback are allowed
-	restarts    bool // the control API may restart the server within this process
+	answers     mcp.Form // of the MCP face
+	anywhere    bool     // addresses other than loopback are allowed
+	restarts    bool     // the control API may restart the server within this process
 }
 
 // served is a reference that runs in this process.
@@ -118,7 +120,8 @@ func (s serving) build(ctx context.Context, baseURL string) (*reference.Server, 
 		s.behave(system.Behaviours)
 	}
 	o := reference.Options{Contract: s.contract, Store: s.store, Behaviours: system.Behaviours, Rules: s.rulesOf(),
-		Seed: s.credentials, Holdings: system.Holdings, Init: system.Seed}
+		Seed: s.credentials, Holdings: system.Holdings, Init: system.Seed,
+		MCP: reference.MCP{Options: mcp.Options{BaseURL: baseURL, AnyHost: s.anywhere, Form: s.answers}}}
 	if s.wrap != nil {
 		o.Wraps = []reference.Wrap{s.wrap}
 	}

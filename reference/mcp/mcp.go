@@ -247,9 +247,13 @@ func (h *Handler) delete(x *exchange) *fault {
 	return nil
 }
 
-// fail answers with a JSON-RPC error in one piece. Its data says the same in the words of the contract.
+// fail answers with a JSON-RPC error in one piece. Its data says the same in the words of HTTP and of
+// the contract.
 func (h *Handler) fail(x *exchange, f *fault) {
-	data := map[string]any{"status": f.status, "request_id": x.id}
+	data := map[string]any{"request_id": x.id}
+	if f.status >= http.StatusBadRequest {
+		data["status"] = f.status
+	}
 	for k, v := range f.data {
 		data[k] = v
 	}

@@ -99,10 +99,10 @@ func (h *Handler) request(x *exchange, s *session, m frame, json, sse bool) *fau
 	}
 	st := h.stream(s)
 	events := h.events(s, m, st, json, sse)
-	if events && !h.NoStream {
+	j := &job{x: x, s: s, m: m, st: st, progress: events, kept: events && !h.NoStream}
+	if j.kept {
 		h.resumable(st)
 	}
-	j := &job{x: x, s: s, m: m, st: st, progress: events}
 	if m.method != methodCall {
 		h.run(ctx, j)
 	} else if !h.spawn(func() { h.run(ctx, j) }) {
@@ -119,10 +119,11 @@ func (h *Handler) request(x *exchange, s *session, m frame, json, sse bool) *fau
 // job is one request on its way to its answer.
 type job struct {
 	x        *exchange
-	s        *session // nil: of initialize that failed
+	s        *session
 	m        frame
 	st       *stream
 	progress bool // the client can see it
+	kept     bool // who is cut off may read on later
 }
 
 // begin notes a request in flight. Its context ends by cancellation, and with the session or server.
@@ -160,7 +161,7 @@ func (h *Handler) finish(s *session, m frame) {
 func (h *Handler) run(ctx context.Context, j *job) {
 	defer func() {
 		h.finish(j.s, j.m)
-		if j.st.session != nil {
+		if j.kept {
 			h.retire(j.st)
 		}
 	}()
