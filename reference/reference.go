@@ -146,8 +146,12 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { // at once: the streams must not wait for a job's work
+		defer close(closed)
+		if errors.Is(context.Cause(ctx), ErrCrash) {
+			s.mcp.Abort()
+			return
+		}
 		s.mcp.Close()
-		close(closed)
 	})
 	err := s.core.Run(ctx)
 	if stop() {

@@ -143,7 +143,7 @@ func (a *app) matrix(ctx context.Context, f mutantFlags, rows []mutant.Mutant, p
 func broken(c *spec.Contract, m mutant.Mutant) matrix.Target {
 	return matrix.Target{ID: m.ID, Breaks: m.Breaks, May: m.Claims(), Families: m.Families,
 		Start: func(ctx context.Context) (string, *target.Profile, func(), error) {
-			s, err := start(ctx, serving{contract: c, store: memory.New(), credentials: 1, replace: m.Replace, wrap: m.Wrap, behave: m.Behave,
+			s, err := start(ctx, serving{contract: c, store: memory.New(), credentials: 1, replace: m.Replace, wrap: m.Wrap, behave: m.Behave, mcp: m.MCP,
 				addr: loopback, control: loopback, restarts: true})
 			if err != nil {
 				return "", nil, nil, err

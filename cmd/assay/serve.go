@@ -112,7 +112,7 @@ func (a *app) runServe(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	ref, err := start(ctx, serving{contract: ct, store: st, credentials: f.credentials, addr: f.addr, control: f.control, anywhere: f.anywhere, answers: mcp.Form(f.answers),
-		replace: broken.Replace, wrap: broken.Wrap, behave: broken.Behave})
+		replace: broken.Replace, wrap: broken.Wrap, behave: broken.Behave, mcp: broken.MCP})
 	if err != nil {
 		return err
 	}

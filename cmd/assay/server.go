@@ -35,6 +35,7 @@ type serving struct {
 	replace     func(*core.Rules)
 	wrap        func(http.Handler) http.Handler
 	behave      func(map[string]core.Behaviour)
+	mcp         func(*reference.MCP)
 	answers     mcp.Form // of the MCP face
 	anywhere    bool     // addresses other than loopback are allowed
 	restarts    bool     // the control API may restart the server within this process
@@ -122,6 +123,9 @@ func (s serving) build(ctx context.Context, baseURL string) (*reference.Server, 
 	o := reference.Options{Contract: s.contract, Store: s.store, Behaviours: system.Behaviours, Rules: s.rulesOf(),
 		Seed: s.credentials, Holdings: system.Holdings, Init: system.Seed,
 		MCP: reference.MCP{Options: mcp.Options{BaseURL: baseURL, AnyHost: s.anywhere, Form: s.answers}}}
+	if s.mcp != nil {
+		s.mcp(&o.MCP)
+	}
 	if s.wrap != nil {
 		o.Wraps = []reference.Wrap{s.wrap}
 	}

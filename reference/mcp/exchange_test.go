@@ -28,7 +28,9 @@ const (
 
 // TestExchanges is the table of what one request to a live session gets. A code of 0 is no error.
 func TestExchanges(t *testing.T) {
-	call := func(params string) string { return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}` }
+	call := func(params string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
+	}
 	for _, f := range forms() {
 		w := serve(t, "seer", inForm(f))
 		for _, c := range []struct {

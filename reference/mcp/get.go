@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,7 +25,7 @@ func (h *Handler) get(x *exchange) *fault {
 	if !ok {
 		return &fault{status: http.StatusBadRequest, code: codeRequest, message: "There is more than one " + headerLast + " header."}
 	}
-	if resumes {
+	if resumes && last != "" {
 		st, from, found := h.resume(s, last)
 		if !found { // its events are gone: nothing is left to be sent
 			st, from = newStream(nil, 0), 0
@@ -82,9 +84,12 @@ func (h *Handler) pump(x *exchange, st *stream, from int) {
 		case <-ended:
 			return
 		case <-closing:
+			if h.aborted {
+				panic(http.ErrAbortHandler)
+			}
 			return
 		case <-alive.C:
-			if h.authenticate(x) != nil || h.comment(x, out) != nil {
+			if h.authenticate(x) != nil || h.flush(x, out, []byte(": \n\n")) != nil {
 				return
 			}
 		}
@@ -116,23 +121,25 @@ func (h *Handler) listening(st *stream) bool {
 
 // send writes events, each with the id by which the stream can be resumed after it.
 func (h *Handler) send(x *exchange, out *http.ResponseController, st *stream, from int, events [][]byte) error {
-	_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
+	var b bytes.Buffer
 	for i, e := range events {
-		id := ""
 		if st.session != nil && !h.NoStream {
-			id = "id: " + h.Rules.EventID(st.number, from+i) + "\n"
+			fmt.Fprintf(&b, "id: %s\n", h.Rules.EventID(st.number, from+i))
 		}
-		if _, err := fmt.Fprintf(x.w, "%sevent: message\ndata: %s\n\n", id, e); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "event: message\ndata: %s\n\n", e)
 	}
-	return out.Flush()
+	return h.flush(x, out, b.Bytes())
 }
 
-func (h *Handler) comment(x *exchange, out *http.ResponseController) error {
+// flush writes to a stream and sees that it leaves at once. What wraps the connection may know neither
+// deadlines nor flushing; then the bytes leave when they do.
+func (h *Handler) flush(x *exchange, out *http.ResponseController, b []byte) error {
 	_ = out.SetWriteDeadline(time.Now().Add(writeLimit))
-	if _, err := fmt.Fprint(x.w, ": \n\n"); err != nil {
+	if _, err := x.w.Write(b); err != nil {
 		return err
 	}
-	return out.Flush()
+	if err := out.Flush(); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }

@@ -77,6 +77,7 @@ type Handler struct {
 
 	mu       sync.Mutex
 	closed   bool
+	aborted  bool           // set before closing is closed
 	work     sync.WaitGroup // of goroutines; added to under mu while not closed
 	sessions map[string]*session
 	sweep    int
@@ -129,10 +130,15 @@ func New(cfg Config) (*Handler, error) {
 
 // Close ends every open stream, lets calls in flight finish for a few seconds, stops those that have
 // not, and waits. It may be called again.
-func (h *Handler) Close() {
+func (h *Handler) Close() { h.close(false) }
+
+// Abort is Close as a crash looks: the connections of open streams are broken.
+func (h *Handler) Abort() { h.close(true) }
+
+func (h *Handler) close(abort bool) {
 	h.mu.Lock()
 	if !h.closed {
-		h.closed = true
+		h.closed, h.aborted = true, abort
 		close(h.closing)
 	}
 	h.mu.Unlock()

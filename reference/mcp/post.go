@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 
 	"assay.kit/reference/core"
@@ -171,9 +172,20 @@ func (h *Handler) run(ctx context.Context, j *job) {
 		}
 	})
 	defer over()
-	answer := h.dispatch(ctx, j)
+	answer := h.answer(ctx, j)
 	answer.ID = j.m.id
 	j.st.finish(h.Rules.Respond(j.m.method, answer).encode())
+}
+
+// answer carries a request out. A panic below is this request's alone, as in a server's own goroutines.
+func (h *Handler) answer(ctx context.Context, j *job) (a Response) {
+	defer func() {
+		if rec := recover(); rec != nil {
+			h.Log.Error("panic", "request", j.x.id, "panic", rec, "stack", string(debug.Stack()))
+			a = failure(codeInternal, "The server failed.")
+		}
+	}()
+	return h.dispatch(ctx, j)
 }
 
 // events chooses the form of an answer: what the client takes, and of both what the server is set to.

@@ -214,6 +214,7 @@ type slow struct {
 	operation string
 	entered   chan context.Context
 	leave     chan struct{}
+	broken    bool
 }
 
 func (s *slow) Do(ctx context.Context, r core.Request) (core.Answer, *core.Problem) {
@@ -224,6 +225,9 @@ func (s *slow) Do(ctx context.Context, r core.Request) (core.Answer, *core.Probl
 	select {
 	case <-s.leave:
 	case <-ctx.Done():
+	}
+	if s.broken {
+		panic("broken on purpose")
 	}
 	return s.Domain.Do(ctx, r)
 }
@@ -318,6 +322,40 @@ func TestDeleteInFlight(t *testing.T) {
 		_ = resp.Body.Close()
 		<-call.Done()
 		w.stop()
+	}
+}
+
+// TestPanic: a defect below one call is that call's alone.
+func TestPanic(t *testing.T) {
+	w, s := slowWorld(t, mcp.SSE)
+	s.broken = true
+	close(s.leave)
+	me := w.begun("primary")
+	if m := me.call("seer_jobs_get", `{"job_id":"x"}`); m.Error == nil || m.Error.Code != -32603 || strings.Contains(m.Error.Message, "purpose") {
+		t.Errorf("answered %+v", m)
+	}
+	if !me.alive() {
+		t.Error("the session is gone")
+	}
+}
+
+// plain hides what a connection can do beyond writing, as a recorder around the server does.
+type plain struct{ w http.ResponseWriter }
+
+func (p plain) Header() http.Header         { return p.w.Header() }
+func (p plain) WriteHeader(status int)      { p.w.WriteHeader(status) }
+func (p plain) Write(b []byte) (int, error) { return p.w.Write(b) }
+
+// TestWrapped: whatever is around the server, a stream has all its messages.
+func TestWrapped(t *testing.T) {
+	o := inForm(mcp.SSE)
+	o.Wraps = []reference.Wrap{func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(plain{w}, r) })
+	}}
+	me := serve(t, "seer", o).begun("primary")
+	r := me.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"seer_jobs_get","_meta":{"progressToken":1},"arguments":{"job_id":"x"}}}`)
+	if len(r.messages) != 3 || r.last(t).refusal() != "NOT_FOUND" {
+		t.Errorf("%s", r.body)
 	}
 }
 

@@ -96,7 +96,10 @@ type message struct {
 	event   string          // id of its event
 }
 
-func (m *message) tool() map[string]any { v, _ := m.Result["structuredContent"].(map[string]any); return v }
+func (m *message) tool() map[string]any {
+	v, _ := m.Result["structuredContent"].(map[string]any)
+	return v
+}
 
 func (m *message) isError() bool { v, _ := m.Result["isError"].(bool); return v }
 

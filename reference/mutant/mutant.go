@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"assay.kit/reference"
 	"assay.kit/reference/core"
 )
 
@@ -21,10 +22,11 @@ type Mutant struct {
 	// Families of checks that show it, where its claims are of no family because every exchange is
 	// judged by them. Empty, and no other claim: the whole suite looks for it.
 	Families []string
-	// Exactly one of the three is set.
+	// Exactly one of the four is set.
 	Replace func(*core.Rules)
 	Wrap    func(http.Handler) http.Handler
 	Behave  func(map[string]core.Behaviour) // changes what operations do, in place
+	MCP     func(*reference.MCP)            // replaces rules of the MCP face, or wraps it or what it sees of the core
 }
 
 // May is a claim that may be found broken too, and why that is no fault of the suite.

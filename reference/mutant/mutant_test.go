@@ -25,13 +25,13 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: Does %q, Contract %q", m.ID, m.Does, m.Contract)
 		}
 		ways := 0
-		for _, set := range []bool{m.Replace != nil, m.Wrap != nil, m.Behave != nil} {
+		for _, set := range []bool{m.Replace != nil, m.Wrap != nil, m.Behave != nil, m.MCP != nil} {
 			if set {
 				ways++
 			}
 		}
 		if ways != 1 {
-			t.Errorf("%s must replace rules, wrap the transport or change operations: one of them", m.ID)
+			t.Errorf("%s must replace rules, wrap the transport, change operations or the MCP face: one of them", m.ID)
 		}
 		if len(m.Breaks) == 0 || slices.ContainsFunc(m.May, func(may May) bool { return may.Because == "" || slices.Contains(m.Breaks, may.Claim) }) {
 			t.Errorf("%s: a claim may break along only with a reason, and beside those that are broken", m.ID)
