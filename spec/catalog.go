@@ -60,7 +60,7 @@ func (l *loader) tool(n, meta *tree.Node, utility bool) {
 		return
 	}
 	t := &Tool{Name: name, Title: n.Str("title"), Description: n.Str("description"), Utility: utility, File: n.File, Line: n.Line}
-	t.Annotations = l.annotations(n, meta != nil)
+	t.Annotations = l.annotations(n)
 	if meta == nil {
 		t.Domain, t.Effect = name, EffectCompute
 		if hint := n.Get("annotations").Get("readOnlyHint"); hint != nil && hint.Text == "true" {

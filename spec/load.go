@@ -60,6 +60,7 @@ func Load(fsys fs.FS, name string, overlays ...tree.Overlay) (*Contract, error) 
 // result, or the bare array. The list is bounded and its schemas refer to nothing outside themselves.
 func FromTools(list json.RawMessage, name string) (*Contract, error) {
 	l := newLoader(name)
+	l.live = true
 	root, err := tree.ParseJSON("tools/list", list)
 	if err != nil {
 		return nil, &LoadError{Problems: []Problem{problemOf(err)}}
@@ -83,6 +84,7 @@ type loader struct {
 	defaults *tree.Node            // of the profile
 	places   map[string]*tree.Node // of operations, by id
 	tools    map[*Tool]manifest
+	live     bool // what is read is a server's answer, not a contract of ours
 }
 
 // manifest is where a tool was written; meta is its _meta.assay, nil if it has none.

@@ -74,7 +74,7 @@ func behind(s *schema.Schema) map[string]any {
 
 // annotations reads a tool's hints. In a catalog of ours a hint of another type is a problem; a live
 // server's is for a check to judge.
-func (l *loader) annotations(n *tree.Node, ours bool) *Annotations {
+func (l *loader) annotations(n *tree.Node) *Annotations {
 	node := n.Get("annotations")
 	if node == nil || node.Kind != tree.Object {
 		return nil
@@ -89,7 +89,7 @@ func (l *loader) annotations(n *tree.Node, ours bool) *Annotations {
 		case v.Kind == tree.Bool:
 			b := v.Text == "true"
 			*hint = &b
-		case ours:
+		case !l.live:
 			l.problem(v, "", "the hint %s of the tool %q must be true or false", key, n.Str("name"))
 		}
 	}

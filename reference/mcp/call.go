@@ -38,9 +38,9 @@ func (h *Handler) call(ctx context.Context, j *job, params map[string]json.RawMe
 		return failure(codeParams, why)
 	}
 	token := meta["progressToken"]
-	h.progress(j, token, 0)
+	h.progress(ctx, j, token, 0)
 	answer, p := h.invoke(ctx, j.x, t, arguments, key)
-	h.progress(j, token, 1)
+	h.progress(ctx, j, token, 1)
 	reply := Reply{}
 	if p != nil {
 		for i := range p.Violations {
@@ -69,8 +69,8 @@ func (h *Handler) named(p core.Principal, name string) *tool {
 const steps = 1
 
 // progress tells a client that asked for it, where the answer's form has room for it.
-func (h *Handler) progress(j *job, token json.RawMessage, step int) {
-	if token == nil || !j.progress {
+func (h *Handler) progress(ctx context.Context, j *job, token json.RawMessage, step int) {
+	if token == nil || !j.progress || ctx.Err() != nil {
 		return
 	}
 	j.st.add(encode(wireNotification{Version: rpcVersion, Method: "notifications/progress", Params: map[string]any{

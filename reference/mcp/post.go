@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -166,13 +167,18 @@ func (h *Handler) run(ctx context.Context, j *job) {
 			h.retire(j.st)
 		}
 	}()
-	over := context.AfterFunc(ctx, func() {
-		if ctx.Err() == context.Canceled && h.Rules.Cancels() {
+	unanswered := func() bool { return errors.Is(ctx.Err(), context.Canceled) && h.Rules.Cancels() }
+	over := context.AfterFunc(ctx, func() { // the work may take its time to stop
+		if unanswered() {
 			j.st.finish(nil)
 		}
 	})
 	defer over()
 	answer := h.answer(ctx, j)
+	if unanswered() {
+		j.st.finish(nil)
+		return
+	}
 	answer.ID = j.m.id
 	j.st.finish(h.Rules.Respond(j.m.method, answer).encode())
 }

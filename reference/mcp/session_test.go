@@ -12,7 +12,6 @@ import (
 	"assay.kit/reference"
 	"assay.kit/reference/core"
 	"assay.kit/reference/mcp"
-	"assay.kit/spec"
 )
 
 func (c *caller) alive() bool { c.w.t.Helper(); return c.post(ping).status == 200 }
@@ -376,24 +375,4 @@ func TestSessionsAreApart(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// TestRules: a replaced rule reaches the wire.
-func TestRules(t *testing.T) {
-	w := serve(t, "seer", reference.MCP{Options: mcp.Options{Form: mcp.JSON, Rules: mcp.Rules{
-		Lost:   func() int { return 400 },
-		Listed: func(_ core.Principal, all []*spec.Tool) []*spec.Tool { return all[:1] },
-		Respond: func(_ string, r mcp.Response) mcp.Response {
-			r.ID = []byte(`"other"`)
-			return r
-		},
-	}}})
-	me := w.begun("primary")
-	if m := me.post(ping).last(t); string(m.ID) != `"other"` {
-		t.Errorf("id %s", m.ID)
-	}
-	me.session = "gone"
-	if r := me.post(ping); r.status != 400 {
-		t.Errorf("status %d", r.status)
-	}
 }
