@@ -109,10 +109,12 @@ func (h *Handler) invoke(ctx context.Context, x *exchange, t *tool, arguments js
 		return core.Answer{}, p
 	}
 	if i := t.op.Idempotency; i != nil {
-		switch place := strings.ToLower(i.Key.Name); {
+		place := strings.ToLower(i.Key.Name)
+		_, given := headers[place] // an empty one is the domain's to refuse
+		switch {
 		case key != nil:
 			setKey(&r, i.Key, headers, *key)
-		case i.Required && headers[place] == "" && i.Key.Part == "header":
+		case i.Required && !given && i.Key.Part == "header":
 			headers[place] = rand.Text() // without a key every call is one of its own
 		}
 	}
@@ -152,16 +154,16 @@ func (h *Handler) indirect(ctx context.Context, t *tool, arguments json.RawMessa
 
 // direct makes a request whose parameters and body are the arguments.
 func (h *Handler) direct(_ context.Context, t *tool, arguments json.RawMessage, r *core.Request, headers map[string]string) *core.Problem {
-	v, err := h.Core.Decode(arguments)
-	if err != nil {
-		return h.Domain.Refuse(core.InvalidJSON, "The arguments are not acceptable JSON: "+err.Error()+".")
-	}
-	rest, _ := v.(map[string]any) // call has seen its first byte
 	if missing := access.Missing(r.Principal, t.Scopes); missing != "" {
 		p := h.Domain.Refuse(core.Forbidden, "The credential lacks a scope of the tool.")
 		p.Required = missing
 		return p
 	}
+	v, err := h.Core.Decode(arguments)
+	if err != nil {
+		return h.Domain.Refuse(core.InvalidJSON, "The arguments are not acceptable JSON: "+err.Error()+".")
+	}
+	rest, _ := v.(map[string]any) // call has seen its first byte
 	if vs := h.Core.ValidateInput(t.Tool, v); len(vs) > 0 {
 		kind := core.InvalidParameter
 		for _, violation := range vs {

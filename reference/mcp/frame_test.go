@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"assay.kit/reference/core"
 )
 
 // FuzzFrame: whatever arrives is either one message of the revision or a fault with a code of JSON-RPC.
@@ -94,6 +97,45 @@ func TestJournal(t *testing.T) {
 	}
 	if len(j.streams) != journalStreams {
 		t.Errorf("%d kept", len(j.streams))
+	}
+}
+
+// still is a clock that a test sets.
+type still struct{ now time.Time }
+
+func (c *still) Now() time.Time { return c.now }
+
+func (c *still) Wait(ctx context.Context, _ time.Time) error { <-ctx.Done(); return ctx.Err() }
+
+// TestSessionsAreBounded: a client that never ends a session costs no more than its share, and takes
+// nothing from others.
+func TestSessionsAreBounded(t *testing.T) {
+	clock := &still{time.Unix(1000, 0)}
+	h := &Handler{Config: Config{Clock: clock, Options: Options{SessionTTL: time.Hour, Rules: Correct()}}, sessions: map[string]*session{}, sweep: minSweep}
+	greedy, modest := core.Principal{Client: "greedy", Workspace: "w"}, core.Principal{Client: "modest", Workspace: "w"}
+	other := h.open(modest)
+	first := h.open(greedy)
+	var last *session
+	for range maxSessions + 200 {
+		clock.now = clock.now.Add(time.Millisecond)
+		last = h.open(greedy)
+	}
+	if n := len(h.sessions); n > maxSessions+2 {
+		t.Errorf("%d sessions of one client", n)
+	}
+	if h.find(other.id, modest) == nil || h.find(last.id, greedy) == nil || h.find(first.id, greedy) != nil {
+		t.Error("another session ended than the one that was silent longest")
+	}
+	select {
+	case <-first.ended:
+	default:
+		t.Error("a session that was given up does not end")
+	}
+	clock.now = clock.now.Add(2 * time.Hour)
+	h.sweep = 0
+	h.open(modest)
+	if n := len(h.sessions); n != 1 {
+		t.Errorf("%d sessions after all have expired", n)
 	}
 }
 

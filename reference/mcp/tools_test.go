@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"assay.kit/fixtures"
 	"assay.kit/reference"
 	"assay.kit/reference/mcp"
 	"assay.kit/spec"
@@ -76,6 +77,51 @@ func TestList(t *testing.T) {
 				t.Errorf("%s: of %d manifests came %d tools, and utility %d", name, len(all), len(c.Tools), i)
 			}
 		}
+	}
+}
+
+// TestDocuments: the published messages get the published answers, value for value but for the ids.
+func TestDocuments(t *testing.T) {
+	w := serve(t, "seer", reference.MCP{Options: mcp.Options{Form: mcp.JSON, PageSize: 100}})
+	file := func(name string) string {
+		b, err := fixtures.FS.ReadFile("seer/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	decoded := func(text string) map[string]any {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	me := w.caller("primary")
+	r := me.post(file("mcp-initialize.json"))
+	if me.session = r.header.Get("Mcp-Session-Id"); string(r.last(t).ID) != "0" || r.last(t).Result["protocolVersion"] != "2025-06-18" {
+		t.Fatalf("initialize: %s", r.body)
+	}
+	if r := me.post(file("mcp-initialized.json")); r.status != 202 {
+		t.Errorf("initialized: %d", r.status)
+	}
+	manifest := decoded(file("mcp-manifest-market-bars.json"))
+	tools, _ := me.post(file("mcp-tools-list.json")).last(t).Result["tools"].([]any)
+	first, _ := tools[0].(map[string]any)
+	for name, want := range manifest {
+		if !reflect.DeepEqual(first[name], want) {
+			t.Errorf("%s of the manifest is %v, want %v", name, first[name], want)
+		}
+	}
+	if m := me.post(file("mcp-tools-call-market-bars.json")).last(t); m.isError() || m.tool()["status"] == nil {
+		t.Errorf("call: %v", m.Result)
+	}
+	if m := me.post(file("mcp-tools-call-jobs-get.json")).last(t); m.refusal() != "NOT_FOUND" { // it is no job of ours
+		t.Errorf("job: %v", m.Result)
+	}
+	input := `{"instrumentId":"` + apple + `","start":"2026-10-01","end":"2026-10-02","as_of":"2026-10-03T00:00:00Z"}`
+	if got, want := me.call("seer_market_bars", input).tool(), decoded(file("tool-result-market-bars.json")); !reflect.DeepEqual(without(got), without(want)) {
+		t.Errorf("bars are %v, want %v", got, want)
 	}
 }
 
@@ -378,6 +424,7 @@ func TestFacesOfOperations(t *testing.T) {
 		{`{"title":"B","label":"a","workspace":"w"}`, "BODY_INVALID"},
 		{`{"title":"B","label":"a","style":{"margins":[1,1,1,9007199254740993]}}`, "NOT_JSON"},
 		{`{"title":"B","label":"a","request_key":"` + strings.Repeat("k", 65) + `"}`, "PARAMETER_INVALID"},
+		{`{"title":"B","label":"a","request_key":""}`, "KEY_MISSING"},
 	} {
 		if m := open(c.arguments); m.refusal() != c.code {
 			t.Errorf("%s: %v, want %s", c.arguments, m.Result, c.code)

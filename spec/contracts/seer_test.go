@@ -203,3 +203,32 @@ func TestNotesDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsOnMCP: what an invocation is shown to answer is a result of the tool on MCP too.
+func TestResultsOnMCP(t *testing.T) {
+	c := load(t, "seer")
+	shown := 0
+	for _, tl := range c.Tools {
+		if tl.Structured == nil {
+			t.Errorf("%s has no schema of its result", tl.Name)
+			continue
+		}
+		op := c.Op(tl.Operation)
+		status := 200
+		if tl.Async {
+			status = op.Job.Accepted
+		}
+		for _, e := range op.Answer(status).Examples {
+			if m, ok := e.Value.(map[string]any); ok && !tl.Async && !tl.Utility && m["tool"] != tl.Domain {
+				continue
+			}
+			shown++
+			for _, v := range tl.Structured.Validate(e.Value) {
+				t.Errorf("%s: the example %s: %s %s", tl.Name, e.Name, v.Instance, v.Message)
+			}
+		}
+	}
+	if shown < 5 {
+		t.Errorf("only %d examples were seen", shown)
+	}
+}
