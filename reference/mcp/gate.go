@@ -144,8 +144,8 @@ func (h *Handler) version(r *http.Request) *fault {
 		data: map[string]any{"supported": h.supported}}
 }
 
-// single is the value of a header that comes once; ok is false if it comes more often.
-func single(r *http.Request, name string) (v string, there, ok bool) {
+// oneValue is the value of a header that comes once; ok is false if it comes more often.
+func oneValue(r *http.Request, name string) (v string, there, ok bool) {
 	values := r.Header.Values(name)
 	if len(values) == 0 {
 		return "", false, true

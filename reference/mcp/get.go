@@ -21,7 +21,7 @@ func (h *Handler) get(x *exchange) *fault {
 	if f != nil {
 		return f
 	}
-	last, resumes, ok := single(x.r, headerLast)
+	last, resumes, ok := oneValue(x.r, headerLast)
 	if !ok {
 		return &fault{status: http.StatusBadRequest, code: codeRequest, message: "There is more than one " + headerLast + " header."}
 	}

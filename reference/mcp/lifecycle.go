@@ -10,9 +10,10 @@ import (
 
 // Methods that are answered.
 const (
-	methodPing = "ping"
-	methodList = "tools/list"
-	methodCall = "tools/call"
+	methodInitialize = "initialize"
+	methodPing       = "ping"
+	methodList       = "tools/list"
+	methodCall       = "tools/call"
 )
 
 func success(result any) Response { return Response{Result: result} }
@@ -37,7 +38,7 @@ func (h *Handler) initialize(x *exchange, m frame, json, sse bool) *fault {
 	st.finish(h.Rules.Respond(m.method, answer).encode())
 	x.w.Header().Set(headerSession, s.id)
 	if !h.events(s, m, st, json, sse) {
-		return h.single(x, s, st, sse)
+		return h.whole(x, s, st, sse)
 	}
 	if !h.NoStream {
 		h.resumable(st)
@@ -88,27 +89,40 @@ func offered(params json.RawMessage) (version, why string) {
 
 // dispatch answers a request of a live session.
 func (h *Handler) dispatch(ctx context.Context, j *job) Response {
-	known := map[string]func(context.Context, *job, map[string]json.RawMessage) Response{
-		methodPing: h.ping, methodList: h.list, methodCall: h.call,
-	}[j.m.method]
-	switch {
-	case j.m.method == "initialize":
+	params, why := paramsOf(j.m.params)
+	switch j.m.method {
+	case methodInitialize:
 		return failure(codeRequest, "The session is initialized already.")
-	case known == nil:
-		return failure(codeMethod, "There is no such method.")
-	case j.m.params == nil:
-		return known(ctx, j, nil)
-	}
-	params, err := members(j.m.params)
-	if err != nil {
-		return failure(codeParams, "The params are no object with each member once.")
-	}
-	if meta, there := params["_meta"]; there {
-		if why := badMeta(meta); why != "" {
+	case methodPing, methodList, methodCall:
+		if why != "" {
 			return failure(codeParams, why)
 		}
+	default:
+		return failure(codeMethod, "There is no such method.")
 	}
-	return known(ctx, j, params)
+	switch j.m.method {
+	case methodList:
+		return h.list(j.x.principal, params)
+	case methodCall:
+		return h.call(ctx, j, params)
+	default:
+		return success(struct{}{}) // of a ping
+	}
+}
+
+// paramsOf reads the params of a request, which may be absent; why says what is wrong with them.
+func paramsOf(raw json.RawMessage) (params map[string]json.RawMessage, why string) {
+	if raw == nil {
+		return nil, ""
+	}
+	params, err := members(raw)
+	if err != nil {
+		return nil, "The params are no object with each member once."
+	}
+	if meta, there := params["_meta"]; there {
+		return params, badMeta(meta)
+	}
+	return params, ""
 }
 
 func badMeta(raw json.RawMessage) string {
@@ -124,16 +138,12 @@ func badMeta(raw json.RawMessage) string {
 	return ""
 }
 
-func (h *Handler) ping(context.Context, *job, map[string]json.RawMessage) Response {
-	return success(struct{}{})
-}
-
 // list answers a page of the tools that the caller may see.
-func (h *Handler) list(_ context.Context, j *job, params map[string]json.RawMessage) Response {
-	all := h.listed(j.x.principal)
+func (h *Handler) list(p core.Principal, params map[string]json.RawMessage) Response {
+	all := h.listed(p)
 	from := 0
 	if raw, there := params["cursor"]; there {
-		at, ok := h.openCursor(j.x.principal, raw)
+		at, ok := h.openCursor(p, raw)
 		if !h.Rules.Cursor(ok && at > 0 && at < len(all)) {
 			return failure(codeParams, "The cursor is not one of this list.")
 		}
@@ -146,7 +156,7 @@ func (h *Handler) list(_ context.Context, j *job, params map[string]json.RawMess
 	}
 	result := map[string]any{"tools": page}
 	if more {
-		next, err := h.sealCursor(j.x.principal, to)
+		next, err := h.sealCursor(p, to)
 		if err != nil {
 			h.Log.Error("list cursor", "error", err)
 			return failure(codeInternal, "The server failed.")

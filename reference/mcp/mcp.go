@@ -229,7 +229,7 @@ func (h *Handler) endpoint(x *exchange) *fault {
 
 // session finds the session that a request names.
 func (h *Handler) session(x *exchange) (*session, *fault) {
-	id, there, ok := single(x.r, headerSession)
+	id, there, ok := oneValue(x.r, headerSession)
 	if !there || !ok {
 		return nil, &fault{status: http.StatusBadRequest, code: codeRequest, message: "The request needs one " + headerSession + " header."}
 	}

@@ -30,7 +30,7 @@ func (h *Handler) post(x *exchange) *fault {
 	if f != nil {
 		return f
 	}
-	if m.request() && m.method == "initialize" && x.r.Header.Get(headerSession) == "" {
+	if m.request() && m.method == methodInitialize && x.r.Header.Get(headerSession) == "" {
 		return h.initialize(x, m, json, sse)
 	}
 	s, f := h.session(x)
@@ -115,7 +115,7 @@ func (h *Handler) request(x *exchange, s *session, m frame, json, sse bool) *fau
 		h.pump(x, st, 0)
 		return nil
 	}
-	return h.single(x, s, st, sse)
+	return h.whole(x, s, st, sse)
 }
 
 // job is one request on its way to its answer.
@@ -219,8 +219,8 @@ func (f frame) progressToken() json.RawMessage {
 	return meta["progressToken"]
 }
 
-// single waits for the answer and sends it in one piece.
-func (h *Handler) single(x *exchange, s *session, st *stream, sse bool) *fault {
+// whole waits for the answer and sends it in one piece.
+func (h *Handler) whole(x *exchange, s *session, st *stream, sse bool) *fault {
 	reader := st.take()
 	for {
 		v := st.since(reader, 0)
