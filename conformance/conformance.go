@@ -37,9 +37,6 @@ type Options struct {
 	Progress  func(check.Event)
 }
 
-// ErrUnreachable: nothing answered at the target, so nothing was judged.
-var ErrUnreachable = errors.New("target is unreachable")
-
 // Checks returns every check that applies to any contract, and those of the named systems.
 func Checks(c *spec.Contract) []check.Check { return suite.All(c) }
 
@@ -92,7 +89,11 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		return nil, err
 	}
 	e := env(o, caller, epoch)
-	count := newTally(caller)
+	delay := ""
+	if later := o.Contract.Doc.Backpressure; later != nil && later.Delay.Part == "header" {
+		delay = later.Delay.Name
+	}
+	count := newTally(caller, o.Profile.BaseURL, delay)
 	e.Caller = count
 	outcomes := check.Run(ctx, cases, e, o.Progress)
 	rep := &report.Report{Target: o.Profile.BaseURL, Kit: report.Kit{Version: o.Version}, Seed: o.Seed, Effort: string(o.Effort), Strict: o.Strict,
@@ -102,7 +103,9 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		rep.Cases = append(rep.Cases, oc.Case)
 		rep.Findings = append(rep.Findings, oc.Findings...)
 	}
-	rep.Warnings = count.warnings()
+	for _, w := range count.warnings() {
+		rep.Warnings = append(rep.Warnings, caller.Redactor().Text(w))
+	}
 	if n := caller.Renewed(); n > 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the target refused tokens that it had taken before, and the credential commands gave new ones (%d times): "+
 			"if they had not expired, that is a fault of the target", n))
@@ -121,21 +124,6 @@ func env(o Options, caller *target.REST, epoch time.Time) check.Env {
 		e.Shrink = 0
 	}
 	return e
-}
-
-// probe sends one request without effect; any answer at all shows that somebody is there.
-func probe(ctx context.Context, o Options, caller *target.REST) error {
-	rq := wire.Request{Method: "GET", Target: "/"}
-	if cn := o.Contract.Doc.Connection; cn != nil {
-		if op := o.Contract.Op(cn.Operation); op != nil {
-			rq = wire.Request{Operation: op.ID, Method: op.Method, Target: op.Path}
-		}
-	}
-	ex := caller.Do(ctx, "primary", rq, target.Call{Timeout: 10 * time.Second})
-	if ex.Head.Status == 0 {
-		return fmt.Errorf("%w: %s %s: %s (%s)", ErrUnreachable, rq.Method, o.Profile.BaseURL+rq.Target, ex.Err, ex.End)
-	}
-	return nil
 }
 
 func chooseSeed() uint64 {

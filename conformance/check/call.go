@@ -25,8 +25,8 @@ func (t *T) Call(role string, rq wire.Request) wire.Exchange {
 	if ex.End == wire.EndReset && rq.Method == http.MethodGet { // an idle connection closed under our feet
 		ex = t.Send(role, rq, target.Call{FreshConn: true})
 	}
-	if ex.Head.Status == 0 || ex.End == wire.EndReset || ex.End == wire.EndTimeout {
-		t.Inconclusive("%s %s got no whole answer: %s %s", rq.Method, pathOf(rq.Target), ex.End, ex.Err)
+	if ex.End != wire.EndComplete || ex.Head.Status == 0 { // half an answer would be blamed for what its other half says
+		t.Inconclusive("%s %s got no whole answer (%s): %s", rq.Method, pathOf(rq.Target), ex.End, ex.Err)
 	}
 	return ex
 }
@@ -49,7 +49,10 @@ func (t *T) Send(role string, rq wire.Request, o target.Call) wire.Exchange {
 		if room {
 			wait = max(50*time.Millisecond, min(wait, time.Second)) // a slot comes free when a job ends, whatever was estimated
 		}
-		if n >= backoffs && !room || wait > maxBackoff {
+		if wait > min(maxBackoff, t.Left()) {
+			t.Inconclusive("%s %s is answered %d and asks to wait %.0f s, longer than this case may wait", rq.Method, pathOf(rq.Target), ex.Head.Status, wait.Seconds())
+		}
+		if n >= backoffs && !room {
 			t.Inconclusive("%s %s is still answered %d after %d waits", rq.Method, pathOf(rq.Target), ex.Head.Status, n)
 		}
 		t.Pause(wait)
@@ -78,20 +81,24 @@ func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange 
 	t.st.seq++
 	seq := t.st.seq
 	t.st.mu.Unlock()
+	if o.Timeout <= 0 {
+		o.Timeout = r.silence.timeout()
+	}
 	began := time.Now()
 	ex := r.Caller.Do(t.ctx, role, rq, o)
 	called := time.Now()
 	r.Spent.Calling.Add(int64(called.Sub(began)))
 	ex.Case, ex.Lane, ex.Seq, ex.Role = t.st.cs.ID, t.lane, seq, role
-	t.at.mu.Lock()
-	t.at.exchanges = append(t.at.exchanges, ex)
-	t.at.mu.Unlock()
-	r.watch.look(ex)
+	t.at.record(ex)
+	r.silence.note(ex)
+	if t.ctx.Err() == nil { // the rules take their time, and none is left
+		r.watch.look(ex)
+	}
 	r.Spent.Watching.Add(int64(time.Since(called)))
 	return ex
 }
 
 func pathOf(target string) string {
 	p, _, _ := strings.Cut(target, "?")
-	return p
+	return brief(p, 200)
 }

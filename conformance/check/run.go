@@ -77,6 +77,9 @@ type runner struct {
 	sent    atomic.Int64
 	caseNo  atomic.Int64
 	memo    memo
+	facts   facts
+	silence silence
+	kept    atomic.Int64 // bytes of all findings
 	watch   *watcher
 	onEvent func(Event)
 	eventMu sync.Mutex
@@ -139,7 +142,11 @@ func newRunner(env Env, total int, on func(Event)) *runner {
 	r := &runner{Env: env, nonce: hex.EncodeToString(b[:]), limiter: rate.NewLimiter(limit, 1),
 		jobs: semaphore.NewWeighted(int64(env.JobSlots)), watch: newWatcher(env.Contract, env.Passive),
 		onEvent: on, total: total}
-	r.watch.broken = r.broken
+	r.watch.broken, r.watch.record = r.broken, func(ex wire.Exchange) wire.Exchange {
+		ex = r.Redact(slim(ex, r.room(1)))
+		r.kept.Add(int64(weight(ex)))
+		return ex
+	}
 	return r
 }
 

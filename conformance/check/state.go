@@ -24,6 +24,7 @@ type attempt struct {
 	draws     []report.Draw
 	failures  []failure
 	kept      bool
+	held      int // bytes of exchanges
 }
 
 // caseState is what one execution of a case gathers. Lanes share it.
@@ -85,11 +86,12 @@ func (st *caseState) keep(a *attempt, f failure) {
 	old := st.findings[f.claim]
 	fd := &report.Finding{Claim: f.claim, Case: st.cs.ID, Message: st.says(f.claim), Expected: f.expected,
 		Actual: f.actual, Seed: st.run.Seed, Draws: append([]report.Draw{}, a.draws...), Reproduced: old != nil}
-	for i, ex := range evidence(a.exchanges[:f.after]) {
+	exs := evidence(a.exchanges[:f.after])
+	for i, ex := range exs {
 		if shows(ex, f.actual) {
 			fd.Telling = i + 1
 		}
-		red := slim(st.run.Redact(ex))
+		red := st.run.Redact(slim(ex, st.run.room(len(exs))))
 		fd.Exchanges = append(fd.Exchanges, red)
 		fd.Curl = append(fd.Curl, st.run.Curl(red))
 	}
@@ -124,6 +126,7 @@ func (st *caseState) outcome(took time.Duration) Outcome {
 		o.Case.Needs = []string{st.lacks}
 	}
 	for _, c := range st.order {
+		st.run.kept.Add(int64(weigh(*st.findings[c])))
 		o.Findings = append(o.Findings, *st.findings[c])
 	}
 	return o

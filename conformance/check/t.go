@@ -70,7 +70,7 @@ func (t *T) Judge(claim string, ok bool, expected, actual string) bool {
 	t.st.mu.Unlock()
 	if !ok {
 		t.at.mu.Lock()
-		t.at.failures = append(t.at.failures, failure{claim, expected, actual, len(t.at.exchanges)})
+		t.at.failures = append(t.at.failures, failure{claim, brief(expected, mostValue), brief(actual, mostValue), len(t.at.exchanges)})
 		t.at.mu.Unlock()
 		t.st.run.broken(claim)
 	}
@@ -102,7 +102,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func (t *T) Inconclusive(format string, a ...any) {
 	t.st.mu.Lock()
 	if t.st.stop == "" {
-		t.st.stop = fmt.Sprintf(format, a...)
+		t.st.stop = brief(fmt.Sprintf(format, a...), mostValue)
 	}
 	t.st.mu.Unlock()
 	panic(halt{})
@@ -120,7 +120,7 @@ func (t *T) lack(what, why string) {
 // property it ends the flow. Claims that no attempt reached are inconclusive for this reason.
 func (t *T) Skip(format string, a ...any) {
 	t.st.mu.Lock()
-	t.st.skip = fmt.Sprintf(format, a...)
+	t.st.skip = brief(fmt.Sprintf(format, a...), mostValue)
 	t.st.mu.Unlock()
 	panic(halt{})
 }
@@ -129,7 +129,7 @@ func (t *T) Skip(format string, a ...any) {
 func (t *T) NotApplicable(claim, why string) {
 	t.st.mu.Lock()
 	defer t.st.mu.Unlock()
-	t.st.excused[claim] = why
+	t.st.excused[claim] = brief(why, mostValue)
 }
 
 // NoneApply says so of every claim of the check: the subject turned out to lack what they are about.
@@ -229,6 +229,9 @@ func (t *T) JobSlot() (done func()) {
 
 // Pause waits d of real time: between two polls, never for something to expire.
 func (t *T) Pause(d time.Duration) {
+	if left := t.Left(); d > left && left > 0 {
+		t.Inconclusive("ran out of time: %.0f s were to be waited, with %s left", d.Seconds(), left.Round(100*time.Millisecond))
+	}
 	defer func(began time.Time) { t.st.run.Spent.Waiting.Add(int64(time.Since(began))) }(time.Now())
 	select {
 	case <-time.After(d):

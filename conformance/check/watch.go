@@ -35,14 +35,22 @@ type watcher struct {
 	contract *spec.Contract
 	rules    []wire.Rule
 	broken   func(claim string)
+	record   func(wire.Exchange) wire.Exchange // makes a copy that may be kept
 	mu       sync.Mutex
 	looked   map[[2]string]int // claim, operation -> exchanges judged
 	found    map[spot]*seen
+	spots    map[[2]string]int // claim, operation -> entries of found
 	ids      map[string]string // request id -> the exchange that carried it first
 }
 
+// maxSpots bounds the statuses for which one claim of one operation is reported; no server has so many.
+const maxSpots = 12
+
 // maxIDs bounds the request ids that are remembered; a run sends fewer, a hostile one does not matter.
 const maxIDs = 200_000
+
+// maxID is the longest of them that is remembered, in bytes.
+const maxID = 256
 
 // spot is where a passive claim was broken; each is reported once.
 type spot struct {
@@ -57,7 +65,7 @@ type seen struct {
 }
 
 func newWatcher(c *spec.Contract, rules []wire.Rule) *watcher {
-	return &watcher{contract: c, rules: rules, looked: map[[2]string]int{}, found: map[spot]*seen{}, ids: map[string]string{}}
+	return &watcher{contract: c, rules: rules, looked: map[[2]string]int{}, found: map[spot]*seen{}, spots: map[[2]string]int{}, ids: map[string]string{}}
 }
 
 func (w *watcher) look(ex wire.Exchange) {
@@ -87,8 +95,10 @@ func (w *watcher) note(claim, op string, ex wire.Exchange, findings []wire.Findi
 		p := spot{claim, op, ex.Head.Status}
 		if s := w.found[p]; s != nil {
 			s.count++
-		} else {
-			w.found[p] = &seen{finding: f, first: ex, count: 1}
+		} else if at := [2]string{claim, op}; w.spots[at] < maxSpots {
+			w.spots[at]++
+			f.Expected, f.Actual = brief(f.Expected, mostValue), brief(f.Actual, mostValue)
+			w.found[p] = &seen{finding: f, first: w.record(ex), count: 1}
 			w.broken(claim)
 		}
 	}
@@ -101,7 +111,7 @@ func (w *watcher) unique(ex wire.Exchange) ([]wire.Finding, bool) {
 		return nil, false
 	}
 	id := ex.Header(e.Name)
-	if id == "" {
+	if id == "" || len(id) > maxID { // a longer one is not remembered; wire.request-id sees it
 		return nil, false
 	}
 	w.mu.Lock()
@@ -110,7 +120,7 @@ func (w *watcher) unique(ex wire.Exchange) ([]wire.Finding, bool) {
 		return []wire.Finding{{Expected: "a " + e.Name + " of its own for every request", Actual: "the same as of " + first}}, true
 	}
 	if len(w.ids) < maxIDs {
-		w.ids[id] = ex.Req.Method + " " + ex.Req.Target + " in " + ex.Case
+		w.ids[id] = ex.Req.Method + " " + brief(ex.Req.Target, 200) + " in " + ex.Case
 	}
 	return nil, true
 }
@@ -157,10 +167,9 @@ func (w *watcher) outcome(r *runner, claim, op, says string) Outcome {
 			continue
 		}
 		o.Case.Verdict = report.Fail
-		red := slim(r.Redact(s.first))
 		o.Findings = append(o.Findings, report.Finding{Claim: claim, Case: o.Case.ID, Message: says,
 			Expected: s.finding.Expected, Actual: s.finding.Actual, Seed: r.Seed, Draws: []report.Draw{},
-			Reproduced: s.count > 1, Exchanges: []wire.Exchange{red}, Curl: []string{r.Curl(red)}})
+			Reproduced: s.count > 1, Exchanges: []wire.Exchange{s.first}, Curl: []string{r.Curl(s.first)}})
 	}
 	o.Case.Claims = []report.Claim{{ID: claim, Verdict: o.Case.Verdict, Note: o.Case.Note}}
 	return o

@@ -284,9 +284,10 @@ func (j *job) look(t *check.T) sighting {
 // end polls until the job has ended, and gives the slot back.
 func (j *job) end(t *check.T) sighting {
 	m := machineOf(t.Contract(), j.in.op)
-	for p := newPacer(t); ; {
+	for p := newPacer(t).of(j.in.op); ; {
 		s := j.look(t)
 		if m.IsTerminal(s.state) {
+			p.ended(t)
 			j.free()
 			return s
 		}
@@ -297,9 +298,10 @@ func (j *job) end(t *check.T) sighting {
 // awaited polls a job to its end for a case that does not judge it.
 func awaited(t *check.T, made intent, id string) sighting {
 	m := machineOf(t.Contract(), made.op)
-	for p := newPacer(t); ; {
+	for p := newPacer(t).of(made.op); ; {
 		s := look(t, made, id)
 		if m.IsTerminal(s.state) {
+			p.ended(t)
 			return s
 		}
 		p.wait(t, s.ex)
@@ -327,6 +329,7 @@ func settle(t *check.T, made intent, id string) bool {
 // the end of a short job is met closely and a long one costs few requests; never less than the target asks for.
 type pacer struct {
 	header string
+	job    string // the operation that admitted the job; "": it is no job's end that is waited for
 	begun  time.Duration
 	n      int
 	close  int // this many waits are short
@@ -347,7 +350,17 @@ func newPacer(t *check.T) *pacer {
 	return &pacer{header: delayHeader(t.Contract()), begun: t.Now()}
 }
 
-const longestPause = 500 * time.Millisecond
+// of says whose jobs' end is waited for.
+func (p *pacer) of(op *spec.Operation) *pacer {
+	p.job = op.ID
+	return p
+}
+
+const (
+	longestPause = 500 * time.Millisecond
+	lastPolls    = 5 * time.Second  // before a case runs out of time
+	patience     = 10 * time.Second // with jobs of a kind of which one used up a whole case
+)
 
 func (p *pacer) wait(t *check.T, ex wire.Exchange) {
 	p.n++
@@ -358,10 +371,32 @@ func (p *pacer) wait(t *check.T, ex wire.Exchange) {
 			d = min(d, closePause)
 		}
 	}
+	p.giveUp(t, ex, d)
 	if d > 0 {
 		t.Pause(d)
 	}
 }
+
+// giveUp ends the flow when a job cannot end any more in the time that there is. Where one has used
+// up a whole case, the others of its kind are not waited for as long: that would cost two minutes each.
+func (p *pacer) giveUp(t *check.T, ex wire.Exchange, next time.Duration) {
+	waited := t.Now() - p.begun
+	switch {
+	case p.job == "":
+	case t.Left() < lastPolls && waited > 6*lastPolls:
+		t.Learn(p.fact(), true)
+	case waited > patience && t.Learnt(p.fact()):
+		t.Inconclusive("the job of %s did not end within %s, and an earlier one never ended", p.job, waited.Round(time.Second))
+	}
+	if p.job != "" && t.Left() <= max(next, longestPause/10) {
+		t.Inconclusive("the job of %s did not end within the %s that were left for it; its last answer: %s", p.job, waited.Round(100*time.Millisecond), describe(ex))
+	}
+}
+
+// ended notes that jobs of this kind do end.
+func (p *pacer) ended(t *check.T) { t.Learn(p.fact(), false) }
+
+func (p *pacer) fact() string { return "never ends: " + p.job }
 
 // machineOf is the state machine of the jobs that an operation admits.
 func machineOf(c *spec.Contract, op *spec.Operation) oracle.Machine {

@@ -85,10 +85,11 @@ func within(base, ref string) (target string, ok bool) {
 func jobsStates(t *check.T, s check.Subject, e example) {
 	j := admit(t, s.Op, "primary", e)
 	m := machineOf(t.Contract(), s.Op)
-	for p := newPacer(t).closely(); ; {
+	for p := newPacer(t).of(s.Op).closely(); ; {
 		seen := j.look(t)
 		judgeOutcome(t, s.Op, m, seen)
 		if m.IsTerminal(seen.state) {
+			p.ended(t)
 			break
 		}
 		p.wait(t, seen.ex)

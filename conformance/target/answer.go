@@ -2,6 +2,7 @@ package target
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,10 @@ import (
 	"assay.kit/conformance/wire"
 )
 
-var errOversize = errors.New("the answer is larger than the bound")
+var errOversize = errors.New("larger than this kit reads")
+
+// maxInterim bounds the interim answers before one: they cost a server nothing and would go on for ever.
+const maxInterim = 32
 
 // garbageError says that what arrived is not HTTP/1.x.
 type garbageError struct{ what string }
@@ -21,12 +25,23 @@ func (e *garbageError) Error() string { return "not HTTP: " + e.what }
 
 func garbage(format string, args ...any) error { return &garbageError{fmt.Sprintf(format, args...)} }
 
+// readAnswer reads the head of the final answer, past interim ones (RFC 9110 §15.2).
+func readAnswer(br *bufio.Reader, limit int) (wire.Head, error) {
+	for range maxInterim + 1 {
+		h, err := readHead(br, limit)
+		if err != nil || h.Status >= 200 || h.Status == 101 {
+			return h, err
+		}
+	}
+	return wire.Head{}, garbage("more than %d interim answers and no final one", maxInterim)
+}
+
 // readHead reads a status line and header lines as they are (RFC 9112 §4, §5), at most limit bytes.
 func readHead(br *bufio.Reader, limit int) (wire.Head, error) {
-	var h wire.Head
+	h, most := wire.Head{}, limit
 	line, err := readLine(br, &limit)
 	if err != nil {
-		return h, err
+		return h, sized("head", most, err)
 	}
 	proto, rest, _ := strings.Cut(line, " ")
 	code, _, _ := strings.Cut(rest, " ")
@@ -38,7 +53,7 @@ func readHead(br *bufio.Reader, limit int) (wire.Head, error) {
 	for {
 		line, err := readLine(br, &limit)
 		if err != nil {
-			return wire.Head{}, err
+			return wire.Head{}, sized("head", most, err)
 		}
 		if line == "" {
 			return h, nil
@@ -57,7 +72,7 @@ func readLine(br *bufio.Reader, limit *int) (string, error) {
 	for {
 		part, err := br.ReadSlice('\n')
 		if *limit -= len(part); *limit < 0 {
-			return "", fmt.Errorf("head: %w", errOversize)
+			return "", errOversize
 		}
 		line = append(line, part...)
 		if err == nil {
@@ -120,8 +135,9 @@ func framingOf(method string, h wire.Head) (framing, error) {
 	return f, nil
 }
 
-// read reads the body, at most limit bytes; what arrived comes back with the error too.
-func (f framing) read(br *bufio.Reader, limit int64) ([]byte, error) {
+// read reads the body, at most limit bytes, and calls enter before it reads more than the beginning;
+// what arrived comes back with the error too.
+func (f framing) read(br *bufio.Reader, limit int64, enter func() error) ([]byte, error) {
 	var src io.Reader = br
 	switch {
 	case f.chunked:
@@ -129,10 +145,11 @@ func (f framing) read(br *bufio.Reader, limit int64) ([]byte, error) {
 	case f.length >= 0:
 		src = io.LimitReader(br, f.length)
 	}
-	body, err := io.ReadAll(io.LimitReader(src, limit+1))
+	src = &gate{Reader: src, free: maxBroken, enter: enter}
+	body, err := readUpTo(src, limit, f.length)
 	switch {
 	case int64(len(body)) > limit:
-		return body[:limit], fmt.Errorf("body: %w", errOversize)
+		return body[:limit], sized("body", int(limit), errOversize)
 	case err != nil:
 		return body, chunkError(err)
 	case f.chunked:
@@ -141,6 +158,25 @@ func (f framing) read(br *bufio.Reader, limit int64) ([]byte, error) {
 		return body, io.ErrUnexpectedEOF
 	}
 	return body, nil
+}
+
+// readUpTo reads to the end, or one byte more than limit. A length that was announced is no reason
+// to set so much aside before it has come.
+func readUpTo(src io.Reader, limit, announced int64) ([]byte, error) {
+	var b bytes.Buffer
+	if announced > 0 {
+		b.Grow(int(min(announced, 64<<10)) + bytes.MinRead) // ReadFrom wants room to see the end
+	}
+	_, err := b.ReadFrom(io.LimitReader(src, limit+1))
+	return b.Bytes(), err
+}
+
+// sized says in an error about size what was too large, and the bound.
+func sized(what string, limit int, err error) error {
+	if errors.Is(err, errOversize) {
+		return fmt.Errorf("the %s of the answer is %w: %d KiB", what, errOversize, limit>>10)
+	}
+	return err
 }
 
 // chunkError tells a broken encoding from a broken connection: the chunked reader has no error types.
@@ -156,7 +192,7 @@ func readTrailer(br *bufio.Reader) error {
 	for {
 		line, err := readLine(br, &limit)
 		if err != nil || line == "" {
-			return err
+			return sized("trailer", 8<<10, err)
 		}
 	}
 }

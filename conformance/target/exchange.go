@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,10 +112,7 @@ func (r *REST) requestTarget(target string) string {
 
 // answer reads head and body; it reports whether the connection may carry another request.
 func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange) (reuse bool) {
-	head, err := readHead(cn.br, r.opt.MaxHead)
-	for err == nil && head.Status >= 100 && head.Status < 200 && head.Status != 101 {
-		head, err = readHead(cn.br, r.opt.MaxHead) // interim answers (RFC 9110 §15.2)
-	}
+	head, err := readAnswer(cn.br, r.opt.MaxHead)
 	if err != nil {
 		r.ended(ctx, ex, err, wire.EndReset)
 		return false
@@ -125,8 +123,10 @@ func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange) (reuse b
 		r.ended(ctx, ex, err, wire.EndGarbage)
 		return false
 	}
-	body, err := fr.read(cn.br, r.opt.MaxBody)
-	if len(body) > 0 {
+	body, err := r.body(ctx, cn, fr)
+	if n := len(body); err != nil && n > maxBroken { // nobody judges it, and many lanes may hold one
+		ex.Events = []wire.Event{{At: r.Now(), Data: bytes.Clone(body[:maxBroken]), Left: n - maxBroken}}
+	} else if n > 0 {
 		ex.Events = []wire.Event{{At: r.Now(), Data: body}}
 	}
 	if err != nil {
@@ -135,6 +135,51 @@ func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange) (reuse b
 	}
 	ex.Last, ex.End = r.Now(), wire.EndComplete
 	return fr.reuse
+}
+
+// maxBroken is how much is kept of a body that is not whole.
+const maxBroken = 64 << 10
+
+// body reads an answer's body. Beyond its beginning only a few are read at a time, so that what all
+// lanes hold together is bounded too.
+func (r *REST) body(ctx context.Context, cn *conn, fr framing) ([]byte, error) {
+	entered := false
+	defer func() {
+		if entered {
+			<-r.large
+		}
+	}()
+	return fr.read(cn.br, r.opt.MaxBody, func() error {
+		select {
+		case r.large <- struct{}{}:
+			entered = true
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
+// gate lets a number of bytes through, and the rest when enter has returned.
+type gate struct {
+	io.Reader
+	free  int
+	enter func() error // nil: entered
+}
+
+func (g *gate) Read(p []byte) (int, error) {
+	if g.enter != nil && g.free <= 0 {
+		if err := g.enter(); err != nil {
+			return 0, err
+		}
+		g.enter = nil
+	}
+	if g.enter != nil {
+		p = p[:min(len(p), g.free)]
+	}
+	n, err := g.Reader.Read(p)
+	g.free -= n
+	return n, err
 }
 
 // ended classifies an error; otherwise is the End of a connection that broke at this point.

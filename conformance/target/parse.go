@@ -49,6 +49,15 @@ type reader struct {
 	lookup func(string) (string, bool)
 	open   bool
 	errs   []error
+	given  []Secret // by variables, since it was last emptied
+}
+
+// secret takes what variables give within f for secrets: whoever writes a value into a file only by
+// the name of a variable does not want it read.
+func (r *reader) secret(p *Profile, f func()) {
+	r.given = nil
+	f()
+	p.secrets = append(p.secrets, r.given...)
 }
 
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
@@ -110,9 +119,9 @@ func (r *reader) profile(n *yaml.Node, p *Profile) {
 		"headers":     func(v *yaml.Node) { p.Headers = r.headers(v) },
 		"absent":      func(v *yaml.Node) { p.Absent = r.list(v, "absent") },
 		"sandbox":     func(v *yaml.Node) { p.Sandbox = r.flag(v, "sandbox") },
-		"credentials": func(v *yaml.Node) { r.credentials(v, p.Credentials) },
-		"values":      func(v *yaml.Node) { r.values(v, p.Values) },
-		"hooks":       func(v *yaml.Node) { r.hooks(v, p.Hooks) },
+		"credentials": func(v *yaml.Node) { r.secret(p, func() { r.credentials(v, p.Credentials) }) },
+		"values":      func(v *yaml.Node) { r.secret(p, func() { r.values(v, p.Values) }) },
+		"hooks":       func(v *yaml.Node) { r.secret(p, func() { r.hooks(v, p.Hooks) }) },
 		"budget":      func(v *yaml.Node) { r.budget(v, &p.Budget) },
 	})
 	if !based {
@@ -340,6 +349,7 @@ func (r *reader) expand(n *yaml.Node) string {
 		if !ok || v == "" {
 			r.fail(n, "variable %s is not set; set it, or remove this line", name)
 		}
+		r.given = append(r.given, NewSecret(v))
 		b.WriteString(s[:i] + v)
 		s = rest
 	}

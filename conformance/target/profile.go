@@ -27,6 +27,8 @@ type Profile struct {
 	Values      map[string]any        // data that exists at the target, by member or parameter name; numbers are json.Number
 	Hooks       map[Capability]Hook
 	Budget      Budget
+
+	secrets []Secret // what variables gave in values, hooks and commands
 }
 
 // TLS names PEM files: an authority to trust besides the system's, and a client certificate. Insecure
@@ -150,6 +152,21 @@ func (p *Profile) Has(c Capability) bool {
 	default:
 		return p.HasRole(string(c))
 	}
+}
+
+// runsCommands reports whether a program of the profile's is started.
+func (p *Profile) runsCommands() bool {
+	for _, h := range p.Hooks {
+		if len(h.Exec) > 0 {
+			return true
+		}
+	}
+	for _, c := range p.Credentials {
+		if len(c.Command) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Capabilities lists what the profile gives, in the order of the closed list.

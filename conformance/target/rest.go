@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -41,6 +42,12 @@ type Call struct {
 	FreshConn bool // do not reuse a connection
 }
 
+// maxLarge bodies are read at a time.
+const maxLarge = 8
+
+// maxTarget bounds a request target: one that holds what an answer gave may be of any length.
+const maxTarget = 256 << 10
+
 // REST sends requests to the profile's base URL and to nowhere else. net/http is not used: it
 // re-sends keyed POSTs and every GET by itself when a reused connection breaks, normalises targets
 // and header names, and so hides what must be judged. Safe for concurrent use.
@@ -56,6 +63,7 @@ type REST struct {
 	pool    *pool
 	redact  *Redactor
 	tokens  *tokens
+	large   chan struct{} // room to read a large body
 }
 
 // New prepares a caller; nothing is sent.
@@ -78,8 +86,12 @@ func New(p *Profile, o Options) (*REST, error) {
 		return nil, err
 	}
 	r.redact = NewRedactor(p)
+	if p.runsCommands() {
+		r.redact.Add(fromEnvironment(os.Environ())...)
+	}
 	r.tokens = newTokens(p, r.redact)
 	r.pool = newPool(r.opt.MaxIdle)
+	r.large = make(chan struct{}, maxLarge)
 	return r, nil
 }
 
@@ -227,6 +239,8 @@ func sendable(rq wire.Request) error {
 		return fmt.Errorf("not sent: %q is no method", rq.Method)
 	case rq.Target == "" || !strings.ContainsRune("/?", rune(rq.Target[0])):
 		return fmt.Errorf("not sent: target %q must begin with / or ?", rq.Target)
+	case len(rq.Target) > maxTarget:
+		return fmt.Errorf("not sent: a target of %d KiB; at most %d KiB are sent", len(rq.Target)>>10, maxTarget>>10)
 	case strings.ContainsAny(rq.Target, " \r\n\x00"):
 		return fmt.Errorf("not sent: target %q holds a blank or line break; escape it", rq.Target)
 	}

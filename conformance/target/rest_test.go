@@ -465,7 +465,7 @@ func FuzzHead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		body, err := fr.read(br, 50)
+		body, err := fr.read(br, 50, nil)
 		if len(body) > 50 || len(body) > len(data) || errors.Is(err, errOversize) && len(body) != 50 {
 			t.Fatalf("%d bytes, %v", len(body), err)
 		}

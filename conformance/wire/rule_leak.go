@@ -28,6 +28,10 @@ var internals = []internal{
 	{"a path of a source file", regexp.MustCompile(`(/[\w.@+-]+){2,}\.(go|py|rb|php|rs|java|kt|cs|[cm]?[jt]s)(:\d+|\\?", line \d+)|[A-Z]:\\\\?[\w\\ .-]+\.(go|py|cs|java|js|ts|php|rb|rs):\d+`)},
 }
 
+// maxLeak is how much of a refusal is searched for internals: ten forms over megabytes take seconds,
+// and what a server lets slip stands at the beginning.
+const maxLeak = 64 << 10
+
 // leak looks for internals in refusals, and for the caller's own token in every answer. What the
 // request itself contained is no news.
 func leak(v *View) verdict {
@@ -44,9 +48,9 @@ func leak(v *View) verdict {
 	if v.Head.Status < 400 || len(v.body) == 0 {
 		return good()
 	}
-	out := good()
+	out, body := good(), v.body[:min(len(v.body), maxLeak)]
 	for _, in := range internals {
-		m := in.form.Find(v.body)
+		m := in.form.Find(body)
 		if m == nil || bytes.Contains(v.Req.Body, m) || strings.Contains(v.Req.Target, string(m)) {
 			continue
 		}

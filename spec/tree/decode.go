@@ -6,6 +6,10 @@ import (
 	"unicode/utf8"
 )
 
+// maxValues bounds what DecodeJSON reads: a generic value takes some hundred bytes, and many bodies
+// are decoded at once, while a document is read alone.
+const maxValues = 200_000
+
 // DecodeJSON reads like ParseJSON, but into generic Go values with json.Number and without
 // positions, for bodies.
 func DecodeJSON(data []byte) (any, error) {
@@ -16,6 +20,7 @@ func DecodeJSON(data []byte) (any, error) {
 	// Refused: the reader that knows lines says why. It also has the last word, so that there is
 	// one definition of what is accepted.
 	r := newReader("JSON", data)
+	r.most = maxValues
 	var v any
 	err := r.document(func() (err error) {
 		v, err = r.value(1)
@@ -74,7 +79,7 @@ func (s *scanner) literal(word string, v any) (any, bool) {
 }
 
 func (s *scanner) value(depth int) (any, bool) {
-	if s.nodes++; s.nodes > MaxNodes || depth > MaxDepth {
+	if s.nodes++; s.nodes > maxValues || depth > MaxDepth {
 		return nil, false
 	}
 	s.space()

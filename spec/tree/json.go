@@ -42,12 +42,13 @@ type reader struct {
 	bol   int // offset of the first byte of that line
 	off   int
 	nodes int
+	most  int // values
 }
 
 func newReader(file string, data []byte) *reader {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	return &reader{file: file, data: data, dec: dec, line: 1}
+	return &reader{file: file, data: data, dec: dec, line: 1, most: MaxNodes}
 }
 
 // document reads exactly one value with read.
@@ -202,8 +203,8 @@ func hex4(raw []byte, i int) int {
 
 // enter counts a value against the bounds.
 func (r *reader) enter(depth int) error {
-	if r.nodes++; r.nodes > MaxNodes {
-		return r.fail("the document has more than %d values", MaxNodes)
+	if r.nodes++; r.nodes > r.most {
+		return r.fail("the document has more than %d values", r.most)
 	}
 	if depth > MaxDepth {
 		return r.fail("the document is nested deeper than %d", MaxDepth)

@@ -1,0 +1,234 @@
+// Package hostile runs the whole kit against servers that try to hang it, to fill its memory, to
+// have it send its token elsewhere, or to get something into its report that a reader would obey.
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay.kit/conformance"
+	"assay.kit/conformance/check"
+	"assay.kit/conformance/report"
+	"assay.kit/conformance/target"
+	"assay.kit/spec"
+	"assay.kit/spec/contracts"
+)
+
+const (
+	budget    = 3 * time.Second
+	grace     = 2 * time.Second // to stop, and for a busy machine
+	maxMemory = 512 << 20
+	atOnce    = 6
+	wanted    = "ASSAY_HOSTILE_ROW" // tells a process of this test which row to run
+	late      = " (late)"
+)
+
+// TestMain lets the test binary be the process that runs one row: its memory, goroutines and panics
+// are then its own.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(wanted); name != "" {
+		out, err := runRow(name)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		_ = json.NewEncoder(os.Stdout).Encode(out)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// seen is what one run came to.
+type seen struct {
+	Verdict report.Overall `json:"verdict"`
+	Error   string         `json:"error"`
+	Console string         `json:"console"`
+	Size    int            `json:"size"`    // of the JSON report, in bytes
+	Unclean []string       `json:"unclean"` // what must not be in an output
+	Seconds float64        `json:"seconds"`
+	Sent    int            `json:"sent"`
+	Visits  int64          `json:"visits"` // to another origin
+	Left    string         `json:"left"`   // stacks of goroutines that did not end
+}
+
+// TestHostile: every run ends in time, in bounds, and says what it saw.
+func TestHostile(t *testing.T) {
+	room := make(chan struct{}, atOnce)
+	for _, r := range rows() {
+		names := []string{r.name, r.name + late}
+		if r.once {
+			names = names[:1]
+		}
+		for _, name := range names {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				room <- struct{}{}
+				defer func() { <-room }()
+				judge(t, r, name)
+			})
+		}
+	}
+}
+
+func judge(t *testing.T, r row, name string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), wanted+"="+name)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%.4000s", err, stderr.String())
+	}
+	var got seen
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatalf("%v: %.300s", err, stdout.String())
+	}
+	says := r.says
+	if strings.HasSuffix(name, late) && r.lateSays != "" {
+		says = r.lateSays
+	}
+	text := got.Error + got.Console
+	if !regexp.MustCompile(`(?s)` + says).MatchString(text) {
+		t.Errorf("the report does not say %q: %.6000s", says, text)
+	}
+	if got.Error == "" && got.Verdict != report.Violations && got.Verdict != report.Undecided {
+		t.Errorf("verdict %s: %.3000s", got.Verdict, got.Console)
+	}
+	if limit := (budget + grace).Seconds(); got.Seconds > limit {
+		t.Errorf("took %.1f s of %.1f s", got.Seconds, limit)
+	}
+	peak := peakOf(cmd.ProcessState.SysUsage().(*syscall.Rusage))
+	if !raceEnabled && peak > maxMemory {
+		t.Errorf("%d MiB of memory", peak>>20)
+	}
+	if got.Visits > 0 {
+		t.Errorf("%d connections to another origin", got.Visits)
+	}
+	if got.Left != "" {
+		t.Errorf("goroutines are left: %.3000s", got.Left)
+	}
+	for _, u := range got.Unclean {
+		t.Error(u)
+	}
+	t.Logf("%s%.80s: %.1f s, %d requests, %d MiB, %d KiB of report", got.Verdict, got.Error, got.Seconds, got.Sent, peak>>20, got.Size>>10)
+}
+
+// peakOf is the largest resident size in bytes; Darwin counts in bytes, others in KiB.
+func peakOf(u *syscall.Rusage) int64 {
+	if runtime.GOOS == "darwin" {
+		return u.Maxrss
+	}
+	return u.Maxrss << 10
+}
+
+// runRow runs one row in this process.
+func runRow(name string) (*seen, error) {
+	for _, r := range rows() {
+		if r.name == name || r.name+late == name {
+			return r.run(strings.HasSuffix(name, late))
+		}
+	}
+	return nil, fmt.Errorf("no row %q", name)
+}
+
+func (r row) run(late bool) (*seen, error) {
+	name := r.contract
+	if name == "" {
+		name = "notes"
+	}
+	files, err := contracts.Named(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := spec.Load(files, name)
+	if err != nil {
+		return nil, err
+	}
+	began := runtime.NumGoroutine()
+	s := newSite(&testing.T{})
+	if late {
+		s.good = 60
+	}
+	base := r.start(s)
+	p := &target.Profile{BaseURL: base, Credentials: map[string]target.Credential{string(target.Primary): {Bearer: target.NewSecret(token)}}}
+	p.Budget.Time = budget
+	start := time.Now()
+	rep, err := conformance.Run(context.Background(), conformance.Options{Contract: c, Profile: p, Seed: 7, Effort: check.Quick})
+	out := &seen{Seconds: time.Since(start).Seconds()}
+	if err != nil {
+		if !errors.Is(err, conformance.ErrUnreachable) {
+			return nil, err
+		}
+		out.Error = err.Error()
+	} else {
+		var console, whole bytes.Buffer
+		if err := errors.Join(report.Console{}.Write(&console, rep), rep.WriteJSON(&whole)); err != nil {
+			return nil, err
+		}
+		out.Verdict, out.Sent, out.Size = rep.Verdict, rep.Summary.Requests, whole.Len()
+		out.Unclean = append(unclean("console", console.String()), unclean("JSON report", whole.String())...)
+		out.Console = strings.Join(rep.Warnings, "\n") + "\n" + console.String()
+		out.Console = out.Console[:min(len(out.Console), 256<<10)]
+	}
+	out.Unclean = append(out.Unclean, unclean("error", out.Error)...)
+	s.close()
+	out.Visits, out.Left = s.visits.Load(), leftOver(began)
+	return out, nil
+}
+
+// unclean looks for what a terminal would obey, and for the token.
+func unclean(place, s string) (out []string) {
+	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\u202e' }); i >= 0 {
+		out = append(out, fmt.Sprintf("a control character in the %s: %q", place, s[max(0, i-60):min(len(s), i+60)]))
+	}
+	if i := strings.Index(s, token); i >= 0 {
+		out = append(out, fmt.Sprintf("the token in the %s: %q", place, s[max(0, i-200):i+30]))
+	}
+	return out
+}
+
+// leftOver waits for goroutines to end, and gives the stacks of those that do not.
+func leftOver(began int) string {
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if runtime.NumGoroutine() <= began {
+			return ""
+		}
+	}
+	var b bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	return b.String()
+}
+
+// certificate is a self-signed one for loopback.
+func certificate(t testing.TB, until time.Time) tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.Add(-24 * time.Hour), NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
