@@ -41,6 +41,9 @@ func readHead(br *bufio.Reader, limit int) (wire.Head, error) {
 	h, most := wire.Head{}, limit
 	line, err := readLine(br, &limit)
 	if err != nil {
+		if line != "" && !strings.HasPrefix("HTTP/1.", line[:min(len(line), 7)]) {
+			return h, garbage("the first line is %.40q", line)
+		}
 		return h, sized("head", most, err)
 	}
 	proto, rest, _ := strings.Cut(line, " ")
@@ -66,7 +69,8 @@ func readHead(br *bufio.Reader, limit int) (wire.Head, error) {
 	}
 }
 
-// readLine reads up to LF, without CRLF or LF, and takes its length off limit.
+// readLine reads up to LF, without CRLF or LF, and takes its length off limit. What had come before an
+// error comes back with it.
 func readLine(br *bufio.Reader, limit *int) (string, error) {
 	var line []byte
 	for {
@@ -79,7 +83,7 @@ func readLine(br *bufio.Reader, limit *int) (string, error) {
 			return strings.TrimSuffix(string(line[:len(line)-1]), "\r"), nil
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return "", err
+			return string(line), err
 		}
 	}
 }

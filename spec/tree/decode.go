@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -16,6 +17,9 @@ func DecodeJSON(data []byte) (any, error) {
 	s := scanner{data: data}
 	if v, ok := s.document(); ok {
 		return v, nil
+	}
+	if s.nodes > maxValues { // to read it all again would say no more
+		return nil, &Error{File: "JSON", Line: 1, Column: 1, Message: fmt.Sprintf("the document has more than %d values", maxValues)}
 	}
 	// Refused: the reader that knows lines says why. It also has the last word, so that there is
 	// one definition of what is accepted.
