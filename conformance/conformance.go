@@ -110,6 +110,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the target refused tokens that it had taken before, and the credential commands gave new ones (%d times): "+
 			"if they had not expired, that is a fault of the target", n))
 	}
+	rep.Warnings = append(rep.Warnings, unjudged(rep.Cases)...)
 	rep.Build(o.Contract)
 	rep.Seconds = time.Since(epoch).Seconds()
 	return rep, nil

@@ -216,7 +216,12 @@ func (r row) run(late bool) (*seen, error) {
 		out.Verdict, out.Sent, out.Size = rep.Verdict, rep.Summary.Requests, whole.Len()
 		out.Unclean = append(unclean("console", console.String()), unclean("JSON report", whole.String())...)
 		out.Console = strings.Join(rep.Warnings, "\n") + "\n" + console.String()
-		out.Console = out.Console[:min(len(out.Console), 256<<10)]
+		for _, cs := range rep.Cases {
+			if cs.Verdict == report.Inconclusive {
+				out.Console += cs.ID + ": " + cs.Note + "\n"
+			}
+		}
+		out.Console = out.Console[:min(len(out.Console), 1<<20)]
 	}
 	out.Unclean = append(out.Unclean, unclean("error", out.Error)...)
 	s.close()

@@ -113,8 +113,10 @@ type asked struct {
 
 // say writes text as it is; line feeds become CRLF.
 func (a *asked) say(text string) {
-	_, _ = a.w.Write(bytes.ReplaceAll([]byte(text), []byte("\n"), []byte("\r\n")))
+	_, _ = a.w.Write(crlf(text))
 }
+
+func crlf(text string) []byte { return bytes.ReplaceAll([]byte(text), []byte("\n"), []byte("\r\n")) }
 
 // body writes a whole answer of JSON.
 func (a *asked) body(status, fields string, body []byte) {
@@ -139,10 +141,9 @@ func (a *asked) flushed() bool { return a.w.Flush() == nil && a.site.ctx.Err() =
 
 // forever says a text until nobody listens.
 func (a *asked) forever(text string) {
+	b := bytes.Repeat(crlf(text), max(1, 64<<10/len(text)))
 	for a.flushed() {
-		for range 64 {
-			a.say(text)
-		}
+		_, _ = a.w.Write(b)
 	}
 }
 

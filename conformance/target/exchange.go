@@ -184,7 +184,7 @@ func (g *gate) Read(p []byte) (int, error) {
 
 // ended classifies an error; otherwise is the End of a connection that broke at this point.
 func (r *REST) ended(ctx context.Context, ex *wire.Exchange, err error, otherwise wire.End) {
-	ex.Last, ex.Err = r.Now(), err.Error()
+	ex.Last, ex.Err = r.Now(), withoutAddresses(err)
 	var garbage *garbageError
 	switch {
 	case errors.Is(err, errOversize):
@@ -194,10 +194,21 @@ func (r *REST) ended(ctx context.Context, ex *wire.Exchange, err error, otherwis
 	case errors.Is(ctx.Err(), context.Canceled):
 		ex.End = wire.EndCut
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		ex.End = wire.EndTimeout
+		ex.End, ex.Err = wire.EndTimeout, fmt.Sprintf("it did not come within %s", (ex.Last-ex.Sent).Round(100*time.Millisecond))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		ex.End, ex.Err = otherwise, "the server closed the connection early"
 	default:
 		ex.End = otherwise
 	}
+}
+
+// withoutAddresses leaves the addresses out of a connection's error: ports of ours differ each time, and that of
+// the target is known.
+func withoutAddresses(err error) string {
+	text := err.Error()
+	var op *net.OpError
+	if errors.As(err, &op) {
+		text = strings.Replace(text, op.Error(), op.Err.Error(), 1)
+	}
+	return text
 }

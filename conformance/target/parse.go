@@ -116,7 +116,7 @@ func (r *reader) profile(n *yaml.Node, p *Profile) {
 		},
 		"tls":         func(v *yaml.Node) { trust = v; r.tls(v, &p.TLS) },
 		"proxy":       func(v *yaml.Node) { p.Proxy = r.proxy(v) },
-		"headers":     func(v *yaml.Node) { p.Headers = r.headers(v) },
+		"headers":     func(v *yaml.Node) { r.secret(p, func() { p.Headers = r.headers(v) }) },
 		"absent":      func(v *yaml.Node) { p.Absent = r.list(v, "absent") },
 		"sandbox":     func(v *yaml.Node) { p.Sandbox = r.flag(v, "sandbox") },
 		"credentials": func(v *yaml.Node) { r.secret(p, func() { r.credentials(v, p.Credentials) }) },

@@ -45,6 +45,7 @@ func NewRedactor(p *Profile) *Redactor {
 			if len(h.Value) >= shortSecret { // a short word of a header is no secret elsewhere
 				list = append(list, NewSecret(h.Value))
 			}
+			list = append(list, inCookie(h)...)
 		}
 		list = append(list, proxySecrets(p.Proxy)...)
 		list = append(list, p.secrets...)
@@ -62,6 +63,19 @@ func fromEnvironment(env []string) []Secret {
 		if len(value) >= shortCut && secretName.MatchString(name) {
 			out = append(out, NewSecret(value))
 		}
+	}
+	return out
+}
+
+// inCookie gives the values of a Cookie header's pairs: a server may echo one without the other.
+func inCookie(h Header) []Secret {
+	if !strings.EqualFold(h.Name, "Cookie") {
+		return nil
+	}
+	var out []Secret
+	for _, pair := range strings.Split(h.Value+h.Secret.Reveal(), ";") {
+		_, v, _ := strings.Cut(pair, "=")
+		out = append(out, NewSecret(strings.TrimSpace(v)))
 	}
 	return out
 }

@@ -28,9 +28,9 @@ var internals = []internal{
 	{"a path of a source file", regexp.MustCompile(`(/[\w.@+-]+){2,}\.(go|py|rb|php|rs|java|kt|cs|[cm]?[jt]s)(:\d+|\\?", line \d+)|[A-Z]:\\\\?[\w\\ .-]+\.(go|py|cs|java|js|ts|php|rb|rs):\d+`)},
 }
 
-// maxLeak is how much of a refusal is searched for internals: ten forms over megabytes take seconds,
-// and what a server lets slip stands at the beginning.
-const maxLeak = 64 << 10
+// maxLeak is how much of a refusal is searched for internals: ten forms over a mebibyte take many
+// seconds, and what a server lets slip stands at the beginning.
+const maxLeak = 16 << 10
 
 // leak looks for internals in refusals, and for the caller's own token in every answer. What the
 // request itself contained is no news.
