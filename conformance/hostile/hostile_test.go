@@ -200,8 +200,12 @@ func (r row) run(late bool) (*seen, error) {
 	base := r.start(s)
 	p := &target.Profile{BaseURL: base, Credentials: map[string]target.Credential{string(target.Primary): {Bearer: target.NewSecret(token)}}}
 	p.Budget.Time = budget
+	o := conformance.Options{Contract: c, Profile: p, Seed: 7, Effort: check.Quick}
+	if r.only != "" {
+		o.Only = []string{r.only}
+	}
 	start := time.Now()
-	rep, err := conformance.Run(context.Background(), conformance.Options{Contract: c, Profile: p, Seed: 7, Effort: check.Quick})
+	rep, err := conformance.Run(context.Background(), o)
 	out := &seen{Seconds: time.Since(start).Seconds()}
 	if err != nil {
 		if !errors.Is(err, conformance.ErrUnreachable) {

@@ -17,6 +17,7 @@ type row struct {
 	lateSays string // of the second run; "": says
 	once     bool
 	contract string // "": notes
+	only     string // a family; "": all
 }
 
 func rows() []row {
