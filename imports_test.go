@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"conformance/suite":     {"conformance/check", "conformance/gen", "conformance/oracle", "conformance/suite/", "conformance/target", "conformance/wire", "fixtures", "spec"},
 	"conformance/matrix":    {"conformance", "conformance/check", "conformance/report", "conformance/target", "spec"},
 	"conformance/ginkgorun": {"conformance"},
+	"conformance/hostile":   {"conformance", "spec"},
 
 	"conformance/report/html": {"conformance/report", "conformance/wire", "spec"},
 

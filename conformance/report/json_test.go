@@ -52,3 +52,19 @@ func TestJSONSurvivesAnyDraw(t *testing.T) {
 		t.Error("writing changed the report")
 	}
 }
+
+// A report is read on a terminal too: what one would obey or hide is escaped, and means the same.
+func TestJSONIsVisible(t *testing.T) {
+	text := "a\u009b31m\x7f\u202e\u200b\u2028\U000e0041é\x1b"
+	var b bytes.Buffer
+	if err := (&Report{Note: text}).WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsFunc(strings.ReplaceAll(b.String(), "\n", ""), hostile) {
+		t.Errorf("%q", b.String())
+	}
+	var back Report
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Note != text {
+		t.Errorf("%q, %v", back.Note, err)
+	}
+}

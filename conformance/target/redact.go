@@ -190,11 +190,13 @@ func (r *Redactor) cut(s string) string {
 			for end < len(s) && end-i < len(form) && s[end] == form[end-i] {
 				end++
 			}
-			if rest := s[end:]; rest == "" || strings.HasPrefix(rest, "…") || rest[0] == '"' || rest[0] == '\'' {
-				s = s[:i] + hidden + rest
-				end = i + len(hidden)
-			}
 			from = end
+			for ; end >= i+len(head); end-- { // the secret itself may go on with a quote
+				if rest := s[end:]; rest == "" || strings.HasPrefix(rest, "…") || rest[0] == '"' || rest[0] == '\'' {
+					s, from = s[:i]+hidden+rest, i+len(hidden)
+					break
+				}
+			}
 		}
 	}
 	return s

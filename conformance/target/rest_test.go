@@ -262,6 +262,8 @@ func TestEnds(t *testing.T) {
 		{"large body", "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + big, false, wire.EndOversize, 200, big[:100]},
 		{"large head", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat(big, 20) + "\r\n\r\n", false, wire.EndOversize, 0, ""},
 		{"not HTTP", "SSH-2.0-OpenSSH\r\n", false, wire.EndGarbage, 0, ""},
+		{"not HTTP, and no line", "<html>", false, wire.EndGarbage, 0, ""},
+		{"interim for ever", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 100) + ok, false, wire.EndGarbage, 0, ""},
 		{"bad header", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", false, wire.EndGarbage, 0, ""},
 		{"bad length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", false, wire.EndGarbage, 200, ""},
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", false, wire.EndGarbage, 200, ""},
@@ -454,7 +456,7 @@ func FuzzHead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		br := bufio.NewReader(strings.NewReader(string(data)))
-		h, err := readHead(br, 1000)
+		h, err := readAnswer(br, 1000)
 		if err != nil {
 			return
 		}
