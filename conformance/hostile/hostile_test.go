@@ -34,11 +34,11 @@ import (
 )
 
 const (
-	budget    = 2 * time.Second
-	grace     = 3 * time.Second // to stop, and for a busy machine
+	longer    = 10 * time.Second // of a second try, alone: on a busy machine a short run sees little
 	maxMemory = 512 << 20
 	atOnce    = 12
-	wanted    = "ASSAY_HOSTILE_ROW" // tells a process of this test which row to run
+	wanted    = "ASSAY_HOSTILE_ROW"  // tells a process of this test which row to run
+	allowed   = "ASSAY_HOSTILE_TIME" // and its time budget
 	late      = " (late)"
 )
 
@@ -84,7 +84,7 @@ func TestHostile(t *testing.T) {
 	var runs []run
 	for _, r := range rows() {
 		names := []string{r.name, r.name + late}
-		if r.once {
+		if r.once || raceEnabled { // which makes it all slow, and shows nothing new the second time
 			names = names[:1]
 		}
 		for _, name := range names {
@@ -93,44 +93,73 @@ func TestHostile(t *testing.T) {
 			go func() {
 				room <- struct{}{}
 				defer func() { <-room }()
-				done <- start(ctx, name)
+				done <- start(ctx, name, budget)
 			}()
 		}
 	}
+	var again []run
 	for _, r := range runs {
-		t.Run(r.name, func(t *testing.T) { judge(t, r.row, r.name, <-r.done) })
+		p := <-r.done
+		wrong := faults(r.row, r.name, p, budget)
+		if len(wrong) > 0 && p.mayBeLoad() {
+			again = append(again, r)
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			t.Log(p.note)
+			for _, f := range wrong {
+				t.Error(f)
+			}
+		})
+	}
+	for _, r := range again {
+		t.Run(r.name, func(t *testing.T) {
+			for _, f := range faults(r.row, r.name, start(ctx, r.name, longer), longer) {
+				t.Error(f)
+			}
+		})
 	}
 }
 
 // process is what a process that ran one row came to.
 type process struct {
-	out, err []byte
-	fault    error
-	peak     int64 // bytes of memory
+	seen  seen
+	note  string
+	err   []byte
+	fault error
+	peak  int64 // bytes of memory
 }
 
-func start(ctx context.Context, name string) process {
+// mayBeLoad reports whether a fault may come of a busy machine: a leak, a crash or a visit does not.
+func (p process) mayBeLoad() bool {
+	return p.fault == nil && p.seen.Visits == 0 && p.seen.Left == "" && len(p.seen.Unclean) == 0 && p.peak <= maxMemory
+}
+
+func start(ctx context.Context, name string, limit time.Duration) process {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), wanted+"="+name)
+	cmd.Env = append(os.Environ(), wanted+"="+name, allowed+"="+limit.String())
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	p := process{fault: cmd.Run()}
-	p.out, p.err = stdout.Bytes(), stderr.Bytes()
+	p.err = stderr.Bytes()
 	if p.fault == nil {
 		p.peak = peakOf(cmd.ProcessState.SysUsage().(*syscall.Rusage))
+		p.fault = json.Unmarshal(stdout.Bytes(), &p.seen)
 	}
+	got := p.seen
+	p.note = fmt.Sprintf("%s%.80s: %.1f s, %d requests, %d MiB, %d KiB of report", got.Verdict, got.Error, got.Seconds, got.Sent, p.peak>>20, got.Size>>10)
 	return p
 }
 
-func judge(t *testing.T, r row, name string, p process) {
+// faults says what is wrong with a run.
+func faults(r row, name string, p process, limit time.Duration) (out []string) {
+	bad := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	got := p.seen
 	if p.fault != nil {
-		t.Fatalf("%v\n%.4000s", p.fault, p.err)
-	}
-	var got seen
-	if err := json.Unmarshal(p.out, &got); err != nil {
-		t.Fatalf("%v: %.300s", err, p.out)
+		bad("%v\n%.4000s", p.fault, p.err)
+		return out
 	}
 	says := r.says
 	if strings.HasSuffix(name, late) && r.lateSays != "" {
@@ -138,27 +167,24 @@ func judge(t *testing.T, r row, name string, p process) {
 	}
 	text := got.Error + got.Console
 	if !regexp.MustCompile(`(?s)` + says).MatchString(text) {
-		t.Errorf("the report does not say %q: %.6000s", says, text)
+		bad("the report does not say %q: %.6000s", says, text)
 	}
 	if got.Error == "" && got.Verdict != report.Violations && got.Verdict != report.Undecided {
-		t.Errorf("verdict %s: %.3000s", got.Verdict, got.Console)
+		bad("verdict %s: %.3000s", got.Verdict, got.Console)
 	}
-	if limit := (budget + grace).Seconds(); got.Seconds > limit {
-		t.Errorf("took %.1f s of %.1f s", got.Seconds, limit)
+	if most := (limit + grace).Seconds(); got.Seconds > most {
+		bad("took %.1f s of %.1f s", got.Seconds, most)
 	}
 	if !raceEnabled && p.peak > maxMemory {
-		t.Errorf("%d MiB of memory", p.peak>>20)
+		bad("%d MiB of memory", p.peak>>20)
 	}
 	if got.Visits > 0 {
-		t.Errorf("%d connections to another origin", got.Visits)
+		bad("%d connections to another origin", got.Visits)
 	}
 	if got.Left != "" {
-		t.Errorf("goroutines are left: %.3000s", got.Left)
+		bad("goroutines are left: %.3000s", got.Left)
 	}
-	for _, u := range got.Unclean {
-		t.Error(u)
-	}
-	t.Logf("%s%.80s: %.1f s, %d requests, %d MiB, %d KiB of report", got.Verdict, got.Error, got.Seconds, got.Sent, p.peak>>20, got.Size>>10)
+	return append(out, got.Unclean...)
 }
 
 // peakOf is the largest resident size in bytes; Darwin counts in bytes, others in KiB.
@@ -199,7 +225,9 @@ func (r row) run(late bool) (*seen, error) {
 	}
 	base := r.start(s)
 	p := &target.Profile{BaseURL: base, Credentials: map[string]target.Credential{string(target.Primary): {Bearer: target.NewSecret(token)}}}
-	p.Budget.Time = budget
+	if p.Budget.Time, err = time.ParseDuration(os.Getenv(allowed)); err != nil {
+		return nil, err
+	}
 	o := conformance.Options{Contract: c, Profile: p, Seed: 7, Effort: check.Quick}
 	if r.only != "" {
 		o.Only = []string{r.only}
