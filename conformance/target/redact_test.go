@@ -51,7 +51,7 @@ hooks: {restart: {exec: ["restart", "${HOOK}"]}}
 			t.Errorf("%q", got)
 		}
 	}
-	if got := r.Text("literal-key dark-theme literal-tenant"); got != "*** *** literal-tenant" {
+	if got := r.Text("literal-key dark-theme literal-tenant"); got != "*** *** ***" {
 		t.Errorf("%q", got)
 	}
 	ex := r.Redact(wire.Exchange{Head: wire.Head{Fields: []wire.Field{{Name: "x-abcdefgh1234", Value: "1"}}}})
