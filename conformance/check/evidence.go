@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,8 +14,11 @@ const (
 	mostBody      = 64 << 10 // bytes of one body in a finding
 )
 
-// evidence keeps the beginning and the end of a long flow, so that a report stays a file that can be opened.
+// evidence puts a flow in order of sending (lanes record what ended first), and keeps the beginning and
+// the end of a long one, so that a report stays a file that can be opened.
 func evidence(exs []wire.Exchange) []wire.Exchange {
+	exs = slices.Clone(exs)
+	slices.SortStableFunc(exs, func(a, b wire.Exchange) int { return cmp.Compare(a.Seq, b.Seq) })
 	if len(exs) <= mostExchanges {
 		return exs
 	}

@@ -14,6 +14,9 @@ func (r *runner) hidden(o Outcome) Outcome {
 		o.Case.Claims[i].Note = r.Text(o.Case.Claims[i].Note)
 	}
 	for i := range o.Findings {
+		for j, p := range o.Findings[i].Pictures {
+			o.Findings[i].Pictures[j].Data = []byte(r.Text(string(p.Data)))
+		}
 		o.Findings[i].Expected, o.Findings[i].Actual = r.Text(o.Findings[i].Expected), r.Text(o.Findings[i].Actual)
 	}
 	return o
