@@ -18,7 +18,7 @@ const (
 // the end of a long one, so that a report stays a file that can be opened.
 func evidence(exs []wire.Exchange) []wire.Exchange {
 	exs = slices.Clone(exs)
-	slices.SortStableFunc(exs, func(a, b wire.Exchange) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(exs, func(a, b wire.Exchange) int { return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Seq, b.Seq)) })
 	if len(exs) <= mostExchanges {
 		return exs
 	}

@@ -32,10 +32,10 @@ func Similar(findings []Finding) [][]Finding {
 }
 
 // mostWords of a text tell its kind.
-const mostWords = 12
+const mostWords = 60
 
 // kind is what a text says without what differs from subject to subject: ids, numbers, names of
-// operations and bodies go, a status is its class, words and codes stay.
+// operations and bodies go, a status is its class, words and codes stay, each once and in no order.
 func kind(text string) string {
 	var words []string
 	for _, w := range strings.Fields(text) {
@@ -53,7 +53,8 @@ func kind(text string) string {
 			words = words[:len(words)-1] // "job job_7f3a": what the id names differs too
 		}
 	}
-	return strings.Join(words, " ")
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), " ")
 }
 
 func isDigits(s string) bool {
