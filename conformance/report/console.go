@@ -15,7 +15,8 @@ type Console struct {
 	Width  int                            // cells a line; 0: 100
 	Color  bool                           // only verdicts and asides are coloured
 	Unlock func(capability string) string // the profile lines that give a capability; may be nil
-	Report string                         // where the JSON report is, for what it can be used for; may be ""
+	Report string                         // where the JSON report is, for the commands that take it; may be ""
+	Folder string                         // where Evidence was written; may be ""
 }
 
 // minWidth is the narrowest table that can still be read.
@@ -32,6 +33,7 @@ func (c Console) Write(w io.Writer, r *Report) error {
 	p.line("%s %s at %s", Clean(r.Contract.Name), Clean(r.Contract.Version), Clean(r.Target))
 	p.line("")
 	p.table(r)
+	p.all = r.Findings
 	p.findings(r)
 	p.known(r)
 	p.unjudged(r)
@@ -49,6 +51,7 @@ type printer struct {
 	Console
 	out  strings.Builder
 	told []Finding // with their timelines
+	all  []Finding // of the report
 }
 
 func (p *printer) line(format string, a ...any) {

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -99,11 +101,23 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	p.draws(f.Draws)
 	p.timeline(f)
 	p.curl(f)
-	for _, pic := range f.Pictures {
-		p.field("picture", fmt.Sprintf("of the %s: in the folder pictures of --out DIR", pic.Name))
-	}
+	p.pictures(f)
 	p.field("seen", seen(f))
 	p.row("replay", Replay(p.Report, f))
+}
+
+// pictures says where a finding's picture is, or how to get it.
+func (p *printer) pictures(f Finding) {
+	i := slices.IndexFunc(p.all, func(g Finding) bool { return g.Claim == f.Claim && g.Case == f.Case && g.Actual == f.Actual })
+	if len(f.Pictures) == 0 || i < 0 {
+		return
+	}
+	file := "pictures/" + Stem(i, f) + ".html"
+	if p.Folder != "" {
+		p.row("picture", Clean(strings.TrimRight(p.Folder, "/")+"/"+file))
+		return
+	}
+	p.row("picture", "assay report "+shellWord(Clean(cmp.Or(p.Report, placeholder)))+" --out DIR writes DIR/"+file)
 }
 
 // seen says how sure a finding is. One that did not come back counts nevertheless.
@@ -114,12 +128,12 @@ func seen(f Finding) string {
 	return fmt.Sprintf("once, and not reproduced: this is the transcript of that one time; seed %d", f.Seed)
 }
 
+// placeholder is a report that was not written to a file.
+const placeholder = "REPORT.json"
+
 // Replay is the command that runs a finding's case again. file is the JSON report; "" is a placeholder.
 func Replay(file string, f Finding) string {
-	if file == "" {
-		file = "REPORT.json"
-	}
-	return "assay replay " + shellWord(Clean(file)) + " " + shellWord(Clean(f.Case))
+	return "assay replay " + shellWord(Clean(cmp.Or(file, placeholder))) + " " + shellWord(Clean(f.Case))
 }
 
 // shellWord quotes a word for a POSIX shell where it needs it.
