@@ -61,7 +61,8 @@ func (o *outputs) write(rep *report.Report) error {
 		return nil
 	}
 	files := rep.Evidence()
-	for _, f := range formats(console(o.jsonFile(), o.dir)) {
+	// What is said in the folder is relative to it: folders are moved and downloaded.
+	for _, f := range formats(console(filepath.Base(o.jsonFile()), ".")) {
 		files = append(files, report.File{Name: f.File, Write: func(w io.Writer) error { return f.Write(w, rep) }})
 	}
 	if err := o.clear(); err != nil {

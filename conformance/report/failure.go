@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -114,7 +116,7 @@ func (p *printer) pictures(f Finding) {
 	}
 	file := "pictures/" + Stem(i, f) + ".html"
 	if p.Folder != "" {
-		p.row("picture", Clean(strings.TrimRight(p.Folder, "/")+"/"+file))
+		p.row("picture", Clean(path.Join(filepath.ToSlash(p.Folder), file)))
 		return
 	}
 	p.row("picture", "assay report "+shellWord(Clean(cmp.Or(p.Report, placeholder)))+" --out DIR writes DIR/"+file)
@@ -197,9 +199,11 @@ func (p *printer) draws(draws []Draw) {
 
 // text is the value as JSON, or as Go would print it where JSON cannot hold it.
 func (d Draw) text() string {
-	v, err := json.Marshal(encodable([]Draw{d})[0].Value)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(encodable([]Draw{d})[0].Value); err != nil {
 		return ""
 	}
-	return string(v)
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -25,6 +25,9 @@ func (r *Report) legible() {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		f.Expected, f.Actual, f.Message = valid(f.Expected), valid(f.Actual), valid(f.Message)
+		for j := range f.Draws {
+			f.Draws[j].Label = valid(f.Draws[j].Label)
+		}
 		for j := range f.Curl {
 			f.Curl[j] = valid(f.Curl[j])
 		}

@@ -194,7 +194,7 @@ func longestRun(s string) int {
 func text(s string) string {
 	var b strings.Builder
 	for _, r := range Clean(s) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&@:$^\"'", r) {
+		if strings.ContainsRune("\\`*_{}[]<>#!|~&@$", r) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)

@@ -136,20 +136,20 @@ func TestCurlSaysWhatItCannotDo(t *testing.T) {
 
 // Whatever the bytes, a shell gives them to curl.
 func TestCurlCarriesAnyBytes(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		body := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(rt, "body")
-		value := strings.TrimRight(strings.ReplaceAll(string(rapid.SliceOfN(rapid.Byte(), 1, 20).Draw(rt, "value")), "\x00", "0"), "\n") + "."
+	for seed := range 40 {
+		body := rapid.SliceOfN(rapid.Byte(), 1, 40).Example(seed)
+		value := strings.ReplaceAll(string(rapid.SliceOfN(rapid.Byte(), 1, 20).Example(seed)), "\x00", "0") + "."
 		value = strings.NewReplacer("\x1e", "-", "\x1f", "-").Replace(value)
 		body = []byte(strings.NewReplacer("\x1e", "-", "\x1f", "-").Replace(string(body)))
 		line := Curl(wire.Exchange{Req: wire.Request{Method: "PUT", Target: "/", Body: body, Fields: []wire.Field{{Name: "X-Any", Value: value}}}}, "http://h")
-		args, stdin := inShell(rt, line)
+		args, stdin := inShell(t, line)
 		if raw := after(args, "--data-raw"); len(raw) == 1 && raw[0] != string(body) || len(raw) == 0 && stdin != string(body) {
-			rt.Fatalf("%s sends %q or %q, not %q", line, raw, stdin, body)
+			t.Fatalf("%s sends %q or %q, not %q", line, raw, stdin, body)
 		}
 		for _, h := range after(args, "-H") {
 			if strings.HasPrefix(h, "X-Any: ") && h != "X-Any: "+value {
-				rt.Fatalf("%s sends %q, not %q", line, h, value)
+				t.Fatalf("%s sends %q, not %q", line, h, value)
 			}
 		}
-	})
+	}
 }
