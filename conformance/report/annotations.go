@@ -13,7 +13,7 @@ const mostAnnotations = 10
 // group of similar findings, and a notice that sums up. The error is the writer's.
 func WriteAnnotations(w io.Writer, r *Report) error {
 	var b strings.Builder
-	count := map[Verdict]int{}
+	count, rows := map[Verdict]int{}, byID(r)
 	groups := Similar(r.Findings)
 	for _, g := range groups {
 		count[g[0].Verdict]++
@@ -30,7 +30,7 @@ func WriteAnnotations(w io.Writer, r *Report) error {
 		case told[f.Verdict] == mostAnnotations && n > mostAnnotations:
 			b.WriteString(command(level, "and more", fmt.Sprintf("%d more kinds of findings; the report has all", n-mostAnnotations+1)))
 		case told[f.Verdict] <= mostAnnotations:
-			b.WriteString(command(level, annotationTitle(g), annotationText(f, r)))
+			b.WriteString(command(level, annotationTitle(g), annotationText(f, rows)))
 		}
 	}
 	p := &printer{}
@@ -51,13 +51,11 @@ func annotationTitle(g []Finding) string {
 	return title
 }
 
-func annotationText(f Finding, r *Report) string {
+func annotationText(f Finding, rows map[string]Requirement) string {
 	lines := []string{Clean(f.Message), "expected: " + Cut(Clean(f.Expected), 400), "actual: " + Cut(Clean(f.Actual), 400),
 		"replay: " + Replay("", f)}
-	for _, q := range r.Requirements {
-		if len(f.Requirements) > 0 && q.ID == f.Requirements[0] {
-			lines = append([]string{Cut(Clean(q.Statement), 400)}, lines...)
-		}
+	if len(f.Requirements) > 0 {
+		lines = append([]string{Cut(Clean(rows[f.Requirements[0]].Statement), 400)}, lines...)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -24,10 +24,7 @@ const (
 
 // findings prints what failed, then the warnings: similar ones together, the first of them in full.
 func (p *printer) findings(r *Report) {
-	rows := map[string]Requirement{}
-	for _, q := range r.Requirements {
-		rows[q.ID] = q
-	}
+	rows := byID(r)
 	groups := Similar(fresh(r.Findings)) // the known ones have a line each, below
 	for _, g := range groups[:min(len(groups), mostTold)] {
 		p.finding(g[0], rows)

@@ -62,7 +62,7 @@ const (
 // a warning passes, with its text as output, since it was run and fails nothing; what was not or could
 // not be judged is skipped, with the reason. The error is the writer's.
 func WriteJUnit(w io.Writer, r *Report) error {
-	j := junit{report: r, findings: map[string][]Finding{}}
+	j := junit{report: r, rows: byID(r), findings: map[string][]Finding{}}
 	for _, f := range r.Findings {
 		j.findings[f.Case] = append(j.findings[f.Case], f)
 	}
@@ -81,6 +81,7 @@ func WriteJUnit(w io.Writer, r *Report) error {
 
 type junit struct {
 	report   *Report
+	rows     map[string]Requirement
 	findings map[string][]Finding // by case
 	told     int
 }
@@ -160,7 +161,7 @@ func (j *junit) texts(findings []Finding) string {
 			parts = append(parts, Clean(f.Claim)+": told in the JSON report")
 			continue
 		}
-		parts = append(parts, Plain(f, j.report, maxJUnitTimeline, maxJUnitText))
+		parts = append(parts, inFull(f, j.rows, maxJUnitTimeline, maxJUnitText))
 	}
 	return "\n" + strings.Join(parts, "\n\n") + "\n"
 }

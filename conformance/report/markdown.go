@@ -20,7 +20,7 @@ const (
 // pass, and a foldable block for each group of similar findings. Text of the target stands in code
 // spans and code blocks only, where nothing is markup. The error is the writer's.
 func WriteMarkdown(w io.Writer, r *Report) error {
-	m := &markdown{report: r}
+	m := &markdown{report: r, rows: byID(r)}
 	m.head()
 	m.table()
 	m.findings()
@@ -31,6 +31,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 
 type markdown struct {
 	report *Report
+	rows   map[string]Requirement
 	out    strings.Builder
 }
 
@@ -100,7 +101,7 @@ func (m *markdown) findings() {
 }
 
 func (m *markdown) block(g []Finding) string {
-	b := &markdown{report: m.report}
+	b := &markdown{report: m.report, rows: m.rows}
 	f := g[0]
 	more := ""
 	if len(g) > 1 {
@@ -110,7 +111,7 @@ func (m *markdown) block(g []Finding) string {
 	b.line("<details><summary>%s <code>%s</code> on <code>%s</code>%s</summary>", label(f.Verdict),
 		html.EscapeString(Cut(Clean(f.Claim), 120)), html.EscapeString(Cut(Clean(f.Subject()), 120)), more)
 	b.line("")
-	b.fence(Plain(f, m.report, mostBlockEx, maxBlock))
+	b.fence(inFull(f, m.rows, mostBlockEx, maxBlock))
 	for i, same := range g[1:] {
 		if i == 0 {
 			b.line("The same on")

@@ -5,14 +5,19 @@ import (
 	"strings"
 )
 
-// Plain tells a finding in lines of text, for a place that is neither a terminal nor a page: at most
-// so many exchanges of its timeline, and about so many bytes. Everything is cleaned.
-func Plain(f Finding, r *Report, exchanges, size int) string {
-	p := &printer{Console: Console{Width: 160}}
-	rows := map[string]Requirement{}
+// byID is what findings need of the catalog.
+func byID(r *Report) map[string]Requirement {
+	rows := make(map[string]Requirement, len(r.Requirements))
 	for _, q := range r.Requirements {
 		rows[q.ID] = q
 	}
+	return rows
+}
+
+// inFull tells a finding in lines of text, for a place that is neither a terminal nor a page: at most
+// so many exchanges of its timeline, and about so many bytes. Everything is cleaned.
+func inFull(f Finding, rows map[string]Requirement, exchanges, size int) string {
+	p := &printer{Console: Console{Width: 160}}
 	p.plainHead(f, rows)
 	if len(f.Exchanges) > exchanges {
 		cut := len(f.Exchanges) - exchanges
