@@ -62,13 +62,14 @@ func (p *printer) oneLine(f Finding, n int) string {
 	return subject + "  " + p.dim(Cut(Clean(f.Actual), max(p.room()-columns(subject)-2, 12)))
 }
 
-// brief gives the groups that are not told in full a line each.
+// brief gives the claims whose findings are not told in full a line each.
 func (p *printer) brief(groups [][]Finding) {
+	groups = byClaim(groups)
 	verdicts, claims := 0, 0
 	for _, g := range groups {
 		verdicts, claims = max(verdicts, columns(label(g[0].Verdict))), max(claims, columns(Clean(g[0].Claim)))
 	}
-	p.line("%s", plural(len(groups), "%d more, told in full by the other formats, or by --only CLAIM:", "%d more, told in full by the other formats, or by --only CLAIM:"))
+	p.line("%s", plural(len(groups), "%d more claim, told in full in the JSON report, or by --only CLAIM:", "%d more claims, told in full in the JSON report, or by --only CLAIM:"))
 	for _, g := range groups {
 		f := g[0]
 		on := Clean(f.Subject())
@@ -80,6 +81,20 @@ func (p *printer) brief(groups [][]Finding) {
 			Cut("on "+on, max(p.Width-head, 16)))
 	}
 	p.line("")
+}
+
+// byClaim joins groups of one claim and verdict: where nothing else is said, they say the same.
+func byClaim(groups [][]Finding) [][]Finding {
+	var out [][]Finding
+	for _, g := range groups {
+		i := slices.IndexFunc(out, func(o []Finding) bool { return o[0].Claim == g[0].Claim && o[0].Verdict == g[0].Verdict })
+		if i < 0 {
+			out = append(out, slices.Clone(g))
+		} else {
+			out[i] = append(out[i], g...)
+		}
+	}
+	return out
 }
 
 func (p *printer) finding(f Finding, rows map[string]Requirement) {
