@@ -3,13 +3,15 @@ package main
 import (
 	"assay.kit/conformance/check"
 	"assay.kit/conformance/report"
+	"assay.kit/conformance/report/html"
 	"assay.kit/conformance/target"
 )
 
 // formats lists every way to write a report: those of package report, and those that live in packages
 // of their own. text is written with the given console.
 func formats(text report.Console) []report.Format {
-	return report.Formats(text)
+	return append(report.Formats(text),
+		report.Format{Name: "html", File: "report.html", About: "one page for a browser, which needs nothing else", Write: html.Write})
 }
 
 func formatNames() []string {

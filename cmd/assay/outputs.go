@@ -76,7 +76,7 @@ func (o *outputs) write(rep *report.Report) error {
 	return nil
 }
 
-// ownEvidence is a name that report.Stem gives; no other file is touched.
+// ownEvidence is a name that report.Evidence gives; no other file is touched.
 var ownEvidence = regexp.MustCompile(`^\d{3,}-.+@.+\.(har|html)$`)
 
 func (o *outputs) clear() error {

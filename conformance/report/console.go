@@ -33,7 +33,7 @@ func (c Console) Write(w io.Writer, r *Report) error {
 	p.line("%s %s at %s", Clean(r.Contract.Name), Clean(r.Contract.Version), Clean(r.Target))
 	p.line("")
 	p.table(r)
-	p.all = r.Findings
+	p.report = r
 	p.findings(r)
 	p.known(r)
 	p.unjudged(r)
@@ -49,9 +49,9 @@ func (c Console) Write(w io.Writer, r *Report) error {
 // printer gathers the text of one report.
 type printer struct {
 	Console
-	out  strings.Builder
-	told []Finding // with their timelines
-	all  []Finding // of the report
+	out    strings.Builder
+	report *Report
+	told   []Finding // with their timelines
 }
 
 func (p *printer) line(format string, a ...any) {

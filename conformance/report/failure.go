@@ -117,21 +117,18 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	p.curl(f)
 	p.pictures(f)
 	p.field("seen", seen(f))
-	p.row("replay", Replay(p.Report, f))
+	p.row("replay", Replay(p.Console.Report, f))
 }
 
 // pictures says where a finding's picture is, or how to get it.
 func (p *printer) pictures(f Finding) {
-	i := slices.IndexFunc(p.all, func(g Finding) bool { return g.Claim == f.Claim && g.Case == f.Case && g.Actual == f.Actual })
-	if len(f.Pictures) == 0 || i < 0 {
-		return
+	for _, file := range p.report.PictureFiles(f) {
+		if p.Folder != "" {
+			p.row("picture", Clean(path.Join(filepath.ToSlash(p.Folder), file)))
+		} else {
+			p.row("picture", "assay report "+shellWord(Clean(cmp.Or(p.Console.Report, placeholder)))+" --out DIR writes DIR/"+file)
+		}
 	}
-	file := "pictures/" + Stem(i, f) + ".html"
-	if p.Folder != "" {
-		p.row("picture", Clean(path.Join(filepath.ToSlash(p.Folder), file)))
-		return
-	}
-	p.row("picture", "assay report "+shellWord(Clean(cmp.Or(p.Report, placeholder)))+" --out DIR writes DIR/"+file)
 }
 
 // seen says how sure a finding is. One that did not come back counts nevertheless.
@@ -205,12 +202,12 @@ func (p *printer) draws(draws []Draw) {
 			p.field("drawn", fmt.Sprintf("and %d more", len(draws)-i))
 			return
 		}
-		p.field("drawn", Cut(d.Label+" = "+d.text(), 240))
+		p.field("drawn", Cut(d.Label+" = "+d.Text(), 240))
 	}
 }
 
-// text is the value as JSON, or as Go would print it where JSON cannot hold it.
-func (d Draw) text() string {
+// Text is the value as JSON, or as Go would print it where JSON cannot hold it.
+func (d Draw) Text() string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

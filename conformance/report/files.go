@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -18,27 +19,41 @@ type File struct {
 func (r *Report) Evidence() []File {
 	var out []File
 	for i, f := range r.Findings {
-		stem := Stem(i, f)
-		out = append(out, File{"har/" + stem + ".har", func(w io.Writer) error { return WriteHAR(w, r, f) }})
+		out = append(out, File{"har/" + stem(i, f) + ".har", func(w io.Writer) error { return WriteHAR(w, r, f) }})
 		for j, p := range f.Pictures {
-			if p.MediaType != "text/html" {
-				continue
+			if p.MediaType == "text/html" {
+				out = append(out, File{pictureFile(i, j, f), func(w io.Writer) error { _, err := w.Write(p.Data); return err }})
 			}
-			name := "pictures/" + stem
-			if j > 0 {
-				name += fmt.Sprintf("-%d", j+1)
-			}
-			out = append(out, File{name + ".html", func(w io.Writer) error { _, err := w.Write(p.Data); return err }})
 		}
 	}
 	return out
 }
 
+// PictureFiles names the files that Evidence has for the pictures of one of the report's findings.
+func (r *Report) PictureFiles(f Finding) []string {
+	i := slices.IndexFunc(r.Findings, func(g Finding) bool { return g.Claim == f.Claim && g.Case == f.Case && g.Actual == f.Actual })
+	var out []string
+	for j, p := range f.Pictures {
+		if i >= 0 && p.MediaType == "text/html" {
+			out = append(out, pictureFile(i, j, f))
+		}
+	}
+	return out
+}
+
+func pictureFile(i, j int, f Finding) string {
+	name := "pictures/" + stem(i, f)
+	if j > 0 {
+		name += fmt.Sprintf("-%d", j+1)
+	}
+	return name + ".html"
+}
+
 // maxStem keeps a file's name below what file systems take, in bytes.
 const maxStem = 120
 
-// Stem is the name of a finding's files, without folder and ending; i is its index in the report.
-func Stem(i int, f Finding) string {
+// stem is the name of a finding's files, without folder and ending; i is its index in the report.
+func stem(i int, f Finding) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-@+", r):

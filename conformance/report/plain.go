@@ -58,7 +58,7 @@ func (p *printer) plainHead(f Finding, rows map[string]Requirement) {
 			p.line("drawn: and %d more", len(f.Draws)-i)
 			break
 		}
-		p.line("drawn: %s", Cut(Clean(fmt.Sprintf("%s = %s", d.Label, d.text())), 240))
+		p.line("drawn: %s", Cut(Clean(fmt.Sprintf("%s = %s", d.Label, d.Text())), 240))
 	}
 }
 

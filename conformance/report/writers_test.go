@@ -415,3 +415,37 @@ func TestOrderOfFindings(t *testing.T) {
 		t.Errorf("order %s", got)
 	}
 }
+
+func TestTelling(t *testing.T) {
+	exs := []wire.Exchange{{Req: wire.Request{Operation: "a"}}, {Req: wire.Request{Operation: "b"}}, {Req: wire.Request{Operation: "c"}}}
+	for _, c := range []struct {
+		name string
+		f    Finding
+		want int
+	}{
+		{"named", Finding{Telling: 1, Exchanges: exs}, 1},
+		{"the last of the operation", Finding{Case: "x@b+c", Exchanges: exs}, 2},
+		{"the last", Finding{Case: "x@d", Exchanges: exs}, 3},
+		{"out of range", Finding{Telling: 9, Exchanges: exs}, 3},
+		{"none", Finding{}, 0},
+	} {
+		if got := c.f.Tells(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"a.b@c": "a.b@c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'"} {
+		if got := shellWord(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestSimilarKeepsOrder(t *testing.T) {
+	groups := Similar([]Finding{{Claim: "b", Verdict: Fail, Case: "1"}, {Claim: "a", Verdict: Fail}, {Claim: "b", Verdict: Fail, Case: "2"}, {Claim: "b", Verdict: Warn}})
+	if len(groups) != 3 || groups[0][0].Case != "1" || groups[0][1].Case != "2" || groups[1][0].Claim != "a" || groups[2][0].Verdict != Warn {
+		t.Errorf("groups: %v", groups)
+	}
+}
