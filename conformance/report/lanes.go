@@ -18,11 +18,12 @@ const (
 // grid is a run of exchanges that were sent from several lanes.
 type grid struct {
 	exs   []wire.Exchange
-	first int      // number of exs[0] in its finding
-	lanes []int    // in order
-	cell  int      // width of one
-	same  string   // the request line of all, "" if they differ
-	kinds []string // different bodies, where there are few of them under one request line
+	first int           // number of exs[0] in its finding
+	lanes []int         // in order
+	slack time.Duration // between what may share a row
+	cell  int           // width of one
+	same  string        // the request line of all, "" if they differ
+	kinds []string      // different bodies, where there are few of them under one request line
 }
 
 // newGrid gives nil for exchanges that show nothing side by side, or that do not fit.
@@ -44,8 +45,11 @@ func newGrid(exs []wire.Exchange, first, width int) *grid {
 			g.same = ""
 		}
 	}
+	g.slack = g.span() / 40
 	if len(g.rows()) > mostRows {
-		return nil
+		if g.slack = g.span(); len(g.rows()) > mostRows {
+			return nil
+		}
 	}
 	for _, ex := range exs {
 		if !slices.Contains(g.kinds, string(ex.Req.Body)) {
@@ -56,6 +60,14 @@ func newGrid(exs []wire.Exchange, first, width int) *grid {
 		g.kinds = nil
 	}
 	return g
+}
+
+func (g *grid) span() time.Duration {
+	first, last := g.exs[0].Sent, g.exs[0].Last
+	for _, ex := range g.exs {
+		first, last = min(first, ex.Sent), max(last, ex.Last)
+	}
+	return last - first
 }
 
 // kindOf is the letter of an exchange's body, "" where bodies are not told apart.
@@ -97,7 +109,7 @@ func (g *grid) rows() []gridRow {
 	open := make([]bool, len(g.lanes))
 	for _, h := range all {
 		last := len(out) - 1
-		if last < 0 || out[last].answers != h.answer || out[last].cells[h.column].sent+out[last].cells[h.column].answered > 0 {
+		if last < 0 || out[last].answers != h.answer || h.at-out[last].at > g.slack || out[last].cells[h.column].sent+out[last].cells[h.column].answered > 0 {
 			out, last = append(out, gridRow{h.at, h.answer, make([]cell, len(g.lanes))}), last+1
 			for i, o := range open {
 				out[last].cells[i].open = o

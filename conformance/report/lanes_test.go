@@ -28,19 +28,21 @@ func TestLanesSideBySide(t *testing.T) {
 		{"wide", race, 80, `
   timeline         1    0.0 ms  POST /v1/notes → 200
                  lane 1                        lane 2
-          10 ms  ┌ 2a                          ┌ 3b
-          20 ms  │                             └ 409
-          30 ms  │                             ┌ 4b
-          40 ms  └ 201                         └ 201
+        10.0 ms  ┌ 2a                          ┌ 3b
+        20.0 ms  │                             └ 409
+        30.0 ms  │                             ┌ 4b
+        40.0 ms  └ 201                         │
+        50.0 ms                                └ 201
                  each POST /v1/notes
                     a {"a":1}
                     b {"b":2}
-                   5     60 ms  POST /v1/notes → 200`},
+                   5   60.0 ms  POST /v1/notes → 200`},
 		{"different requests", other[1:3], 80, `
   timeline       lane 1                        lane 2
-         0.0 ms  ┌ 1 POST /v1/notes            ┌ 2 POST /v1/notes/with/a/lo…
-          10 ms  │                             └ 409
-          30 ms  └ 201`},
+         0.0 ms  ┌ 1 POST /v1/notes
+         1.0 ms  │                             ┌ 2 POST /v1/notes/with/a/lo…
+        10.0 ms  │                             └ 409
+        30.0 ms  └ 201`},
 		{"too many lanes for the width", func() (exs []wire.Exchange) {
 			for i := range 9 {
 				exs = append(exs, laneOf(i+1, i, i+20, 201, ""))

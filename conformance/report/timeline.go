@@ -116,7 +116,7 @@ func asRole(ex wire.Exchange) string {
 func sinceFirst(exs []wire.Exchange, at time.Duration) string {
 	d := at - exs[0].Sent
 	switch {
-	case d < 10*time.Millisecond:
+	case d < 100*time.Millisecond:
 		return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64) + " ms"
 	case d < 10*time.Second:
 		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
@@ -136,9 +136,9 @@ func answerOf(ex wire.Exchange) string {
 	}
 }
 
-// grid prints concurrent exchanges side by side: ┌ sent, └ answered. Sendings with no answer between
-// them share a line, and so do answers with no sending between them; that keeps which ended before
-// which began, and nothing else about the order is certain.
+// grid prints concurrent exchanges side by side: ┌ sent, └ answered. Sendings shortly after each other
+// with no answer between them share a line, and so do answers with no sending between them; that keeps
+// which ended before which began, and nothing else about the order is certain.
 func (t *teller) grid(g *grid) {
 	var head strings.Builder
 	for _, lane := range g.lanes {
