@@ -61,7 +61,7 @@ func (a *app) check() *cobra.Command {
 	fl.DurationVar(&f.time, "time", 0, "how long the run may take; what was not judged by then is inconclusive; overrides the profile's budget")
 	fl.BoolVar(&f.plan, "plan", false, "print what would be sent, to which operations and with which effect, and send nothing")
 	fl.IntVar(&f.jobs, "jobs", 8, "cases at once")
-	choiceVar(c, &f.format, "format", formatUsage("of stdout; all but text are the report alone:"), formatNames()...)
+	choiceVar(c, &f.format, "format", "of stdout; all but text are the report alone, and assay report --help says what each is for", formatNames()...)
 	fl.StringVar(&f.report, "report", "", "also write the JSON report to this file")
 	fl.StringVar(&f.out, "out", "", "also write the report in every format to this folder, with the exchanges and pictures of each finding")
 	return c

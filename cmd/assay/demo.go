@@ -34,7 +34,7 @@ func (a *app) demo() *cobra.Command {
 	c.Flags().StringVar(&f.contract, "contract", "seer", contractUsage())
 	choiceVar(c, &f.store, "store", "where the reference keeps its state", storeSQLite, storeMemory)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
-	choiceVar(c, &f.format, "format", formatUsage("of stdout; all but text are the report alone:"), formatNames()...)
+	choiceVar(c, &f.format, "format", "of stdout; all but text are the report alone, and assay report --help says what each is for", formatNames()...)
 	return c
 }
 

@@ -23,11 +23,12 @@ func formatNames() []string {
 }
 
 // formatUsage explains the formats in the help of a flag.
-func formatUsage(lead string) string {
+func formatUsage() string {
+	usage := "what to write:"
 	for _, f := range formats(report.Console{}) {
-		lead += "\n" + f.Name + ": " + f.About
+		usage += "\n  " + f.Name + ": " + f.About
 	}
-	return lead
+	return usage + "\n"
 }
 
 // console is how a report looks in a file: 120 cells, no colours. saved is where the JSON report is.

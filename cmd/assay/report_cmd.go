@@ -29,7 +29,7 @@ func (a *app) report() *cobra.Command {
 			return a.runReport(args[0], f)
 		},
 	}
-	choiceVar(c, &f.format, "format", formatUsage("what to write:"), formatNames()...)
+	choiceVar(c, &f.format, "format", formatUsage(), formatNames()...)
 	c.Flags().StringVar(&f.out, "out", "", "with --format: the file to write (default: stdout); without: a folder for all formats and the evidence")
 	return c
 }
