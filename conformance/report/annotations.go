@@ -14,7 +14,7 @@ const mostAnnotations = 10
 func WriteAnnotations(w io.Writer, r *Report) error {
 	var b strings.Builder
 	count, rows := map[Verdict]int{}, byID(r)
-	groups := Similar(r.Findings)
+	groups := Similar(fresh(r.Findings))
 	for _, g := range groups {
 		count[g[0].Verdict]++
 	}
@@ -31,6 +31,13 @@ func WriteAnnotations(w io.Writer, r *Report) error {
 			b.WriteString(command(level, "and more", fmt.Sprintf("%d more kinds of findings; the report has all", n-mostAnnotations+1)))
 		case told[f.Verdict] <= mostAnnotations:
 			b.WriteString(command(level, annotationTitle(g), annotationText(f, rows)))
+		}
+	}
+	if r.Baseline != nil {
+		for i, e := range r.Baseline.Stale {
+			if i < mostAnnotations {
+				b.WriteString(command("error", "baseline", staleText(r.Baseline, e)))
+			}
 		}
 	}
 	p := &printer{}

@@ -33,7 +33,6 @@ func (c Console) Write(w io.Writer, r *Report) error {
 	p.line("%s %s at %s", Clean(r.Contract.Name), Clean(r.Contract.Version), Clean(r.Target))
 	p.line("")
 	p.table(r)
-	p.report = r
 	p.findings(r)
 	p.known(r)
 	p.unjudged(r)

@@ -24,6 +24,7 @@ const (
 
 // findings prints what failed, then the warnings: similar ones together, the first of them in full.
 func (p *printer) findings(r *Report) {
+	p.report = r
 	rows := byID(r)
 	groups := Similar(fresh(r.Findings)) // the known ones have a line each, below
 	for _, g := range groups[:min(len(groups), mostTold)] {
@@ -39,6 +40,11 @@ func (p *printer) findings(r *Report) {
 // fresh are the findings that no baseline knows.
 func fresh(findings []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Known != nil })
+}
+
+// covered are the others.
+func covered(findings []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Known == nil })
 }
 
 // alike lists the findings of a group that are not told.

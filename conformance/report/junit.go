@@ -59,7 +59,7 @@ const (
 
 // WriteJUnit writes a testsuite for every family of checks and a testcase for every case, valid
 // against the schemas of Jenkins and Surefire. A viewer knows three colours: a violation is a failure;
-// a warning passes, with its text as output, since it was run and fails nothing; what was not or could
+// a warning, and what a baseline knows, passes with its text as output, since it fails nothing; what was not or could
 // not be judged is skipped, with the reason. The error is the writer's.
 func WriteJUnit(w io.Writer, r *Report) error {
 	j := junit{report: r, rows: byID(r), findings: map[string][]Finding{}}
@@ -96,11 +96,14 @@ func (j *junit) suites() junitSuites {
 		if !ok {
 			i = len(doc.Suites)
 			place[family] = i
-			doc.Suites = append(doc.Suites, junitSuite{Name: Clean(family), Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
+			doc.Suites = append(doc.Suites, junitSuite{Name: Clean(family), Timestamp: j.timestamp(),
 				Properties: []junitProperty{{"contract", Clean(r.Contract.Name + " " + r.Contract.Version)}, {"target", Clean(r.Target)},
 					{"assay", Clean(r.Kit.Version)}, {"seed", fmt.Sprint(r.Seed)}}})
 		}
 		j.add(&doc.Suites[i], cs, family)
+	}
+	if s := j.stale(); s != nil {
+		doc.Suites = append(doc.Suites, *s)
 	}
 	for i := range doc.Suites {
 		s := &doc.Suites[i]
@@ -108,6 +111,28 @@ func (j *junit) suites() junitSuites {
 		doc.Tests, doc.Failures, doc.Errors = doc.Tests+s.Tests, doc.Failures+s.Failures, doc.Errors+s.Errors
 	}
 	return doc
+}
+
+// stale is a suite of the baseline's lines that have to go: they fail the run.
+func (j *junit) stale() *junitSuite {
+	b := j.report.Baseline
+	if b == nil || len(b.Stale) == 0 {
+		return nil
+	}
+	s := &junitSuite{Name: "baseline", Tests: len(b.Stale), Failures: len(b.Stale), Timestamp: j.timestamp(),
+		Properties: []junitProperty{{"file", Clean(b.File)}}}
+	for _, e := range b.Stale {
+		s.Cases = append(s.Cases, junitCase{Name: Clean(e.Claim + " in " + e.Case), Class: Clean(j.report.Contract.Name + ".baseline"), Time: seconds(0),
+			Failure: &junitReason{Message: staleText(b, e), Type: "stale"}})
+	}
+	return s
+}
+
+func (j *junit) timestamp() string { return j.report.Started.UTC().Format("2006-01-02T15:04:05") }
+
+// staleText says what to do about a line of the baseline.
+func staleText(b *Baseline, e Entry) string {
+	return Clean(fmt.Sprintf("%s in %s holds again: remove line %d of the baseline %s", e.Claim, e.Case, e.Line, b.File))
 }
 
 func (j *junit) add(s *junitSuite, cs Case, family string) {
@@ -125,7 +150,7 @@ func (j *junit) add(s *junitSuite, cs Case, family string) {
 		c.Skipped = &junitReason{Message: strings.TrimSuffix(label(cs.Verdict)+": "+Clean(cs.Note), ": ")}
 	}
 	if len(warned) > 0 {
-		c.SystemOut = "WARNING " + j.texts(warned)
+		c.SystemOut = "NOT COUNTED (a warning, or known to the baseline)" + j.texts(warned)
 	}
 	s.Tests++
 	s.seconds += cs.Seconds
@@ -134,7 +159,7 @@ func (j *junit) add(s *junitSuite, cs Case, family string) {
 
 func split(findings []Finding) (failed, warned []Finding) {
 	for _, f := range findings {
-		if f.Verdict == Fail {
+		if f.Verdict == Fail && f.Known == nil {
 			failed = append(failed, f)
 		} else {
 			warned = append(warned, f)

@@ -88,7 +88,18 @@ func (m *markdown) table() {
 
 // findings writes blocks as long as there is room.
 func (m *markdown) findings() {
-	groups := Similar(m.report.Findings)
+	if b := m.report.Baseline; b != nil {
+		for i, e := range b.Stale {
+			if i == mostSame {
+				m.line("- and %d more", len(b.Stale)-i)
+				break
+			}
+			m.line("- **FAIL** %s", code(staleText(b, e)))
+		}
+		m.line("")
+	}
+	groups := Similar(fresh(m.report.Findings))
+	groups = append(groups, Similar(covered(m.report.Findings))...)
 	for i, g := range groups {
 		block := m.block(g)
 		if m.out.Len()+len(block) > markdownRoom {
@@ -108,7 +119,11 @@ func (m *markdown) block(g []Finding) string {
 		more = plural(len(g)-1, " and %d more", " and %d more")
 	}
 	// Inside an HTML block Markdown is not read, but HTML is.
-	b.line("<details><summary>%s <code>%s</code> on <code>%s</code>%s</summary>", label(f.Verdict),
+	known := ""
+	if f.Known != nil {
+		known = "known "
+	}
+	b.line("<details><summary>%s%s <code>%s</code> on <code>%s</code>%s</summary>", known, label(f.Verdict),
 		html.EscapeString(Cut(Clean(f.Claim), 120)), html.EscapeString(Cut(Clean(f.Subject()), 120)), more)
 	b.line("")
 	b.fence(inFull(f, m.rows, mostBlockEx, maxBlock))

@@ -53,6 +53,9 @@ func (p *printer) plainHead(f Finding, rows map[string]Requirement) {
 			p.line("%s: %s", part[0], short(part[1]))
 		}
 	}
+	if f.Known != nil {
+		p.line("known: line %d of the baseline%s; it does not count", f.Known.Line, Clean(strings.TrimSuffix(": "+f.Known.Reason, ": ")))
+	}
 	for i, d := range f.Draws {
 		if i == maxDraws {
 			p.line("drawn: and %d more", len(f.Draws)-i)

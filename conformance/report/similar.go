@@ -15,12 +15,13 @@ import (
 func Similar(findings []Finding) [][]Finding {
 	type key struct {
 		verdict                 Verdict
+		known                   bool
 		claim, expected, actual string
 	}
 	var out [][]Finding
 	place := map[key]int{}
 	for _, f := range findings {
-		k := key{f.Verdict, f.Claim, kind(f.Expected), kind(f.Actual)}
+		k := key{f.Verdict, f.Known != nil, f.Claim, kind(f.Expected), kind(f.Actual)}
 		i, ok := place[k]
 		if !ok {
 			i = len(out)

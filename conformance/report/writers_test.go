@@ -313,7 +313,7 @@ func TestJUnitOutcomes(t *testing.T) {
 	out := written(t, func(w io.Writer) error { return WriteJUnit(w, sample()) })
 	validJUnit(t, out)
 	for _, want := range []string{`tests="3" failures="1" errors="0"`, `<skipped message="not exercised: needs second_workspace">`,
-		`<skipped message="inconclusive: GET /v1/notes got no whole answer: timeout">`, `<failure message="idempotency.conflict: expected 409`, "<system-out>WARNING"} {
+		`<skipped message="inconclusive: GET /v1/notes got no whole answer: timeout">`, `<failure message="idempotency.conflict: expected 409`, "<system-out>NOT COUNTED"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
@@ -448,4 +448,33 @@ func TestSimilarKeepsOrder(t *testing.T) {
 	if len(groups) != 3 || groups[0][0].Case != "1" || groups[0][1].Case != "2" || groups[1][0].Claim != "a" || groups[2][0].Verdict != Warn {
 		t.Errorf("groups: %v", groups)
 	}
+}
+
+// What a baseline knows fails nothing in any format; a line of it that has to go fails.
+func TestWritersKnowTheBaseline(t *testing.T) {
+	r := sample()
+	r.Findings[0].Known = &Known{Reason: "until May", Line: 3}
+	r.Findings[0].Pictures = []Picture{{Name: "history", MediaType: "text/html"}}
+	r.Baseline = &Baseline{File: "known.yaml", Known: 1, Stale: []Entry{{Claim: "a.b", Case: "a.c@d", Verdict: Fail, Line: 7}}}
+	stale := "a.b in a.c@d holds again: remove line 7 of the baseline known.yaml"
+	for name, want := range map[string][]string{
+		"junit":    {`failures="1" errors="0" time="1.250"`, `<testsuite name="baseline"`, `<failure message="` + stale, "known: line 3 of the baseline: until May; it does not count"},
+		"markdown": {"- **FAIL** `" + stale, "<summary>known FAIL <code>idempotency.conflict"},
+		"github":   {"::error title=baseline::" + stale, "::warning title=NOTES-IDEM-03"},
+	} {
+		out := written(t, func(w io.Writer) error { return formatNamed(t, name).Write(w, r) })
+		for _, s := range want {
+			if !strings.Contains(out, s) {
+				t.Errorf("%s: no %s in\n%s", name, s, out)
+			}
+		}
+		if name == "junit" {
+			validJUnit(t, out)
+		}
+		if name == "github" && strings.Contains(out, "::error title=NOTES") {
+			t.Errorf("a known failure is an error:\n%s", out)
+		}
+	}
+	written(t, func(w io.Writer) error { return Console{}.WriteFindings(w, r) })
+	same(t, r, readBack(t, r))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"assay.kit/conformance/report"
 	"assay.kit/conformance/wire"
 )
 
