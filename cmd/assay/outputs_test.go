@@ -139,7 +139,7 @@ func TestReport(t *testing.T) {
 		{[]string{in, "--format", "pdf"}, 2, "is none of text, json"},
 		{[]string{}, 2, "takes one JSON report"},
 		{[]string{filepath.Join(dir, "none.json")}, 2, "cannot be read"},
-		{[]string{out}, 2, out + ": report:1:1: invalid character"},
+		{[]string{out}, 2, out + ": no JSON report:1:1: invalid character"},
 	} {
 		r := assay(t.Context(), append([]string{"report"}, c.args...))
 		if r.code != c.code || !strings.Contains(r.out+r.err, c.want) {

@@ -86,7 +86,7 @@ func placed(data []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("report:%s: %w", lineColumn(data, syntax.Offset), err)
+		return fmt.Errorf("no JSON report:%s: %w", lineColumn(data, syntax.Offset), err)
 	case errors.As(err, &kind):
 		return fmt.Errorf("report:%s: %s must be %s, not %s", lineColumn(data, kind.Offset), orDocument(kind.Field), kind.Type, kind.Value)
 	default:
