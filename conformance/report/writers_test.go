@@ -476,5 +476,8 @@ func TestWritersKnowTheBaseline(t *testing.T) {
 		}
 	}
 	written(t, func(w io.Writer) error { return Console{}.WriteFindings(w, r) })
+	if one := (Console{}).Finding(r, r.Findings[0]); !strings.Contains(one, "pictures/001-idempotency.conflict@createNote.html") {
+		t.Errorf("one finding by itself:\n%s", one)
+	}
 	same(t, r, readBack(t, r))
 }
