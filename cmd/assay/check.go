@@ -20,15 +20,15 @@ import (
 )
 
 type checkFlags struct {
-	target, contract, profile, effort, format, report, rate string
-	only, skip, allow                                       []string
-	seed                                                    uint64
-	strict, plan                                            bool
-	jobs                                                    int
-	time                                                    time.Duration
-	baseline, writeBaseline, rerun                          string
-	previous                                                *report.Report         // of --rerun
-	given                                                   func(flag string) bool // was it on the command line?
+	target, contract, profile, effort, format, report, out, rate string
+	only, skip, allow                                            []string
+	seed                                                         uint64
+	strict, plan                                                 bool
+	jobs                                                         int
+	time                                                         time.Duration
+	baseline, writeBaseline, rerun                               string
+	previous                                                     *report.Report         // of --rerun
+	given                                                        func(flag string) bool // was it on the command line?
 }
 
 func (a *app) check() *cobra.Command {
@@ -61,8 +61,9 @@ func (a *app) check() *cobra.Command {
 	fl.DurationVar(&f.time, "time", 0, "how long the run may take; what was not judged by then is inconclusive; overrides the profile's budget")
 	fl.BoolVar(&f.plan, "plan", false, "print what would be sent, to which operations and with which effect, and send nothing")
 	fl.IntVar(&f.jobs, "jobs", 8, "cases at once")
-	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")
+	choiceVar(c, &f.format, "format", "of stdout; all but text are the report alone, and assay report --help says what each is for", formatNames()...)
 	fl.StringVar(&f.report, "report", "", "also write the JSON report to this file")
+	fl.StringVar(&f.out, "out", "", "also write the report in every format to this folder, with the exchanges and pictures of each finding")
 	return c
 }
 
@@ -82,14 +83,18 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	if err := f.canWriteBaseline(); err != nil {
 		return err
 	}
+	dir, err := createOutputs(f.out)
+	if err != nil {
+		return err
+	}
 	rep, err := a.judge(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(file.write(rep), a.keepBaseline(f.writeBaseline, rep)); err != nil {
+	if err := errors.Join(file.write(rep), dir.write(rep), a.keepBaseline(f.writeBaseline, rep)); err != nil {
 		return err
 	}
-	return a.show(ctx, rep, f.format)
+	return a.show(ctx, rep, f.format, console(cmp.Or(f.report, dir.jsonFile()), dir.folder()))
 }
 
 // checkOptions resolves the flags; nothing is sent.
@@ -189,20 +194,8 @@ func (a *app) judge(ctx context.Context, o conformance.Options) (*report.Report,
 }
 
 // show prints the report and turns its verdict into an exit code.
-func (a *app) show(ctx context.Context, rep *report.Report, format string) error {
-	s := a.screen(a.out)
-	var err error
-	if format == "json" {
-		err = rep.WriteJSON(a.out)
-	} else {
-		unlock := func(n string) string {
-			if n == check.AllowFinancial {
-				return "(and this flag) " + n
-			}
-			return target.Capability(n).Unlock()
-		}
-		err = report.Console{Width: s.width(120), Color: s.color, Unlock: unlock}.Write(a.out, rep)
-	}
+func (a *app) show(ctx context.Context, rep *report.Report, format string, text report.Console) error {
+	err := a.writeTo(a.out, rep, format, text)
 	switch {
 	case err != nil:
 		return notJudged{err}

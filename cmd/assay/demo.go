@@ -36,7 +36,7 @@ func (a *app) demo() *cobra.Command {
 	choiceVar(c, &f.store, "store", "where the reference keeps its state", storeSQLite, storeMemory)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
 	answersVar(c, &f.answers)
-	choiceVar(c, &f.format, "format", "of stdout; json is the report alone", "text", "json")
+	choiceVar(c, &f.format, "format", "of stdout; all but text are the report alone, and assay report --help says what each is for", formatNames()...)
 	return c
 }
 
@@ -61,7 +61,7 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.show(ctx, rep, f.format)
+	return a.show(ctx, rep, f.format, console("", ""))
 }
 
 // startOwn serves the reference for this process alone: free ports, and credentials nobody else

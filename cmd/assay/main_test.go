@@ -91,7 +91,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown short flag", append(check, "-x"), 2, []string{"assay check has no flag -x"}},
 		{"flag without value", append(check, "--seed"), 2, []string{"flag --seed needs a value"}},
 		{"no number", append(check, "--seed", "x"), 2, []string{`flag --seed: "x" is not a whole number from 0`}},
-		{"none of a list", append(check, "--format", "jsn"), 2, []string{`flag --format: "jsn" is none of text, json; did you mean "json"?`}},
+		{"none of a list", append(check, "--format", "jsn"), 2, []string{`flag --format: "jsn" is none of text, json, junit, markdown, github, html; did you mean "json"?`}},
 		{"extra argument", append(check, "extra"), 2, []string{`assay check takes no argument, but got "extra"; see assay check --help`}},
 		{"no such effect", append(check, "--allow", "compute"), 2, []string{`flag --allow: "compute" is no effect`}},
 		{"no jobs", append(check, "--jobs", "0"), 2, []string{"flag --jobs: 0 is too few"}},

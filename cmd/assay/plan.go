@@ -27,6 +27,9 @@ func (a *app) showPlan(o conformance.Options, format string) error {
 	if err != nil {
 		return err
 	}
+	if format != "json" && format != "text" {
+		return fmt.Errorf("flag --plan: a plan is no report; --format is text or json, not %s", format)
+	}
 	calls, most := planned(o.Contract, cases)
 	needs := needsOf(left)
 	if format == "json" {

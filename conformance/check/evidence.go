@@ -2,7 +2,9 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +26,11 @@ const (
 	mostTarget    = 16 << 10
 )
 
-// evidence keeps the beginning and the end of a long flow, so that a report stays a file that can be opened.
+// evidence puts a flow in order of sending (lanes record what ended first), and keeps the beginning and
+// the end of a long one, so that a report stays a file that can be opened.
 func evidence(exs []wire.Exchange) []wire.Exchange {
+	exs = slices.Clone(exs)
+	slices.SortStableFunc(exs, func(a, b wire.Exchange) int { return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Seq, b.Seq)) })
 	if len(exs) <= mostExchanges {
 		return exs
 	}

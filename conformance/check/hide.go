@@ -25,6 +25,9 @@ func (r *runner) hidden(o Outcome) Outcome {
 		for j := range f.Draws {
 			f.Draws[j].Label, f.Draws[j].Value = r.Text(f.Draws[j].Label), r.hiddenValue(f.Draws[j].Value)
 		}
+		for j, p := range f.Pictures {
+			f.Pictures[j].Data = []byte(r.Text(string(p.Data)))
+		}
 	}
 	return o
 }

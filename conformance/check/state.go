@@ -13,6 +13,7 @@ import (
 type failure struct {
 	claim, expected, actual string
 	after                   int // exchanges of the attempt when it was judged: what came later is no evidence
+	pictures                []report.Picture
 }
 
 // attempt is one try of a flow: all of it outside a property, one drawn try inside.
@@ -85,7 +86,7 @@ func (st *caseState) keep(a *attempt, f failure) {
 	a.kept = true
 	old := st.findings[f.claim]
 	fd := &report.Finding{Claim: f.claim, Case: st.cs.ID, Message: st.says(f.claim), Expected: f.expected,
-		Actual: f.actual, Seed: st.run.Seed, Draws: append([]report.Draw{}, a.draws...), Reproduced: old != nil}
+		Actual: f.actual, Did: st.cs.Check.Does, Pictures: f.pictures, Seed: st.run.Seed, Draws: append([]report.Draw{}, a.draws...), Reproduced: old != nil}
 	exs := evidence(a.exchanges[:f.after])
 	for i, ex := range exs {
 		if shows(ex, f.actual) {

@@ -70,11 +70,40 @@ func (t *T) Judge(claim string, ok bool, expected, actual string) bool {
 	t.st.mu.Unlock()
 	if !ok {
 		t.at.mu.Lock()
-		t.at.failures = append(t.at.failures, failure{claim, brief(expected, mostValue), brief(actual, mostValue), len(t.at.exchanges)})
+		t.at.failures = append(t.at.failures, failure{claim: claim, expected: brief(expected, mostValue), actual: brief(actual, mostValue),
+			after: len(t.at.exchanges)})
 		t.at.mu.Unlock()
 		t.st.run.broken(claim)
 	}
 	return ok
+}
+
+// Illustrate adds a picture, an HTML page, to the newest failure of a claim in this attempt. draw is not
+// called where nobody would look at it: the claim holds, or the run is one of many that only count
+// (shrinking is off).
+func (t *T) Illustrate(claim, name string, draw func() ([]byte, error)) {
+	if t.st.run.Shrink == 0 {
+		return
+	}
+	t.at.mu.Lock()
+	last := -1
+	for i, f := range t.at.failures {
+		if f.claim == claim {
+			last = i
+		}
+	}
+	t.at.mu.Unlock()
+	if last < 0 {
+		return
+	}
+	page, err := draw()
+	if err != nil || len(page) > report.MaxPicture {
+		return // words say it too
+	}
+	t.at.mu.Lock()
+	defer t.at.mu.Unlock()
+	t.at.failures[last].pictures = append(t.at.failures[last].pictures,
+		report.Picture{Name: name, MediaType: "text/html", Data: page})
 }
 
 // Must is Judge, and ends the flow when the claim is broken.

@@ -148,6 +148,9 @@ func (w *watcher) outcomes(r *runner) []Outcome {
 	return out
 }
 
+// didWatch is what a passive claim does, as a finding tells it.
+const didWatch = "Look at every answer that the other checks get."
+
 func (w *watcher) outcome(r *runner, claim, op, says string) Outcome {
 	o := Outcome{Case: report.Case{ID: claim + "@" + op, Check: claim, Subject: op, Origin: spec.Stated, Verdict: report.Pass}}
 	if def := w.contract.Op(op); def != nil {
@@ -167,7 +170,7 @@ func (w *watcher) outcome(r *runner, claim, op, says string) Outcome {
 			continue
 		}
 		o.Case.Verdict = report.Fail
-		o.Findings = append(o.Findings, report.Finding{Claim: claim, Case: o.Case.ID, Message: says,
+		o.Findings = append(o.Findings, report.Finding{Claim: claim, Case: o.Case.ID, Message: says, Did: didWatch,
 			Expected: s.finding.Expected, Actual: s.finding.Actual, Seed: r.Seed, Draws: []report.Draw{},
 			Reproduced: s.count > 1, Exchanges: []wire.Exchange{s.first}, Curl: []string{r.Curl(s.first)}})
 	}

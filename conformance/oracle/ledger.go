@@ -56,6 +56,13 @@ type binding struct{ payload, id string }
 
 const unseen = "?"
 
+func (b binding) String() string {
+	if b == unbound {
+		return "no resource"
+	}
+	return b.payload + ", resource " + b.id
+}
+
 // unbound is the state of a key that was never admitted.
 var unbound = binding{}
 
@@ -213,8 +220,8 @@ func ledgerModel() porcupine.Model {
 			s, _ := state.(binding)
 			return fnv(s.payload + "\x00" + s.id)
 		},
-		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v -> %v", input, output) },
-		DescribeState:     func(state any) string { return fmt.Sprint(state) },
+		DescribeOperation: func(input, output any) string { return label(fmt.Sprintf("%v -> %v", input, output)) },
+		DescribeState:     markup,
 	}
 	return model.ToModel()
 }
@@ -228,9 +235,7 @@ func fnv(s string) uint64 {
 	return h
 }
 
-// Explain renders the search over an illegal history as a self-contained HTML page.
-func Explain(history []IdemOp, timeout time.Duration) (html []byte, err error) {
-	model := ledgerModel()
-	_, info := porcupine.CheckOperationsVerbose(model, operations(history), timeout)
-	return visualize(model, info)
+// Explain draws the search over an illegal history as a self-contained HTML page.
+func Explain(history []IdemOp, timeout time.Duration) ([]byte, error) {
+	return draw(ledgerModel(), operations(history), timeout)
 }

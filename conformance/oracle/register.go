@@ -99,6 +99,15 @@ func (r Register) step(state string, o StateOp) []string {
 // Linearizable asks whether some order of the operations, within their times, explains all that was
 // seen. With timeout 0 the search has no bound.
 func (r Register) Linearizable(history []StateOp, timeout time.Duration) Verdict {
+	return search(r.model(), stateOps(history), timeout)
+}
+
+// Explain draws the search over an illegal history as a self-contained HTML page.
+func (r Register) Explain(history []StateOp, timeout time.Duration) ([]byte, error) {
+	return draw(r.model(), stateOps(history), timeout)
+}
+
+func (r Register) model() porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{r.Initial} },
 		Step: func(state, input, _ any) []any {
@@ -111,8 +120,13 @@ func (r Register) Linearizable(history []StateOp, timeout time.Duration) Verdict
 			return next
 		},
 		Hash:              func(state any) uint64 { return fnv(fmt.Sprint(state)) },
-		DescribeOperation: func(input, _ any) string { return fmt.Sprint(input) },
+		DescribeOperation: func(input, _ any) string { return label(fmt.Sprint(input)) },
+		DescribeState:     markup,
 	}
+	return model.ToModel()
+}
+
+func stateOps(history []StateOp) []porcupine.Operation {
 	ops := make([]porcupine.Operation, 0, len(history))
 	for _, h := range history {
 		op := porcupine.Operation{ClientId: h.Client, Input: h, Call: int64(h.Call), Return: int64(h.Return)}
@@ -121,7 +135,7 @@ func (r Register) Linearizable(history []StateOp, timeout time.Duration) Verdict
 		}
 		ops = append(ops, op)
 	}
-	return search(model.ToModel(), ops, timeout)
+	return ops
 }
 
 // TakeOp is the taking of a number, as a client saw it; one without an answer is Lost.
@@ -135,6 +149,22 @@ type TakeOp struct {
 // Consecutive asks whether numbers could have been given one after the other, each by one more than
 // the one before and the first after last. With timeout 0 the search has no bound.
 func Consecutive(last int, history []TakeOp, timeout time.Duration) Verdict {
+	return search(takeModel(last), takeOps(history), timeout)
+}
+
+// ExplainConsecutive draws the search over an illegal history as a self-contained HTML page.
+func ExplainConsecutive(last int, history []TakeOp, timeout time.Duration) ([]byte, error) {
+	return draw(takeModel(last), takeOps(history), timeout)
+}
+
+func (o TakeOp) String() string {
+	if o.Lost {
+		return "take, lost"
+	}
+	return fmt.Sprint("take ", o.Number)
+}
+
+func takeModel(last int) porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{last} },
 		Step: func(state, input, _ any) []any {
@@ -149,8 +179,14 @@ func Consecutive(last int, history []TakeOp, timeout time.Duration) Verdict {
 				return nil
 			}
 		},
-		Hash: func(state any) uint64 { return fnv(fmt.Sprint(state)) },
+		Hash:              func(state any) uint64 { return fnv(fmt.Sprint(state)) },
+		DescribeOperation: func(input, _ any) string { return label(fmt.Sprint(input)) },
+		DescribeState:     markup,
 	}
+	return model.ToModel()
+}
+
+func takeOps(history []TakeOp) []porcupine.Operation {
 	ops := make([]porcupine.Operation, 0, len(history))
 	for _, h := range history {
 		op := porcupine.Operation{ClientId: h.Client, Input: h, Call: int64(h.Call), Return: int64(h.Return)}
@@ -159,7 +195,7 @@ func Consecutive(last int, history []TakeOp, timeout time.Duration) Verdict {
 		}
 		ops = append(ops, op)
 	}
-	return search(model.ToModel(), ops, timeout)
+	return ops
 }
 
 func search(m porcupine.Model, ops []porcupine.Operation, timeout time.Duration) Verdict {

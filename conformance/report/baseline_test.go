@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -187,37 +188,15 @@ func FuzzParseBaseline(f *testing.F) {
 	})
 }
 
-func TestParseReport(t *testing.T) {
-	var b bytes.Buffer
-	r := sample()
-	if err := r.WriteJSON(&b); err != nil {
+func TestLoadNamesTheFile(t *testing.T) {
+	missing := t.TempDir() + "/none.json"
+	if _, err := Load(missing); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if err := os.WriteFile(missing, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Parse(b.Bytes())
-	if err != nil || len(back.Findings) != len(r.Findings) || len(back.Findings[0].Exchanges) != 3 || back.Seed != 7 {
-		t.Fatalf("%+v, %v", back, err)
+	if _, err := Load(missing); err == nil || !strings.HasPrefix(err.Error(), missing+": not a report") {
+		t.Errorf("a file that is no report: %v", err)
 	}
-	var again bytes.Buffer
-	if err := back.WriteJSON(&again); err != nil || again.String() != b.String() {
-		t.Errorf("a report does not come back as it was: %v", err)
-	}
-	for text, says := range map[string]string{"": "no JSON report", "{}": `its schema is ""`, `{"schema": "assay.report/9"}`: "assay.report/9",
-		`{"schema": "assay.report/1", "seed": "x"}`: "no JSON report"} {
-		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	if _, err := Load(t.TempDir() + "/none.json"); err == nil {
-		t.Error("a file that is not there was read")
-	}
-}
-
-func FuzzParseReport(f *testing.F) {
-	f.Add([]byte(`{"schema": "assay.report/1", "findings": [{"claim": "a", "exchanges": [{"request": {"body": "x"}}]}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if r, err := Parse(data); err == nil {
-			var b bytes.Buffer
-			_ = Console{}.Write(&b, r) // must not panic on what a stranger wrote
-		}
-	})
 }

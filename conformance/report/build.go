@@ -11,8 +11,9 @@ import (
 
 // Build joins what the cases found with the requirement catalog. It fills Requirements, Summary
 // and Verdict, grades every finding (a broken claim is fail where any of its requirements is
-// stated on that operation, else warn), compares with the Baseline if there is one, and orders
-// everything by id.
+// stated on that operation, else warn), compares with the Baseline if there is one, and orders cases
+// by id, and findings by how grave they are and then by when they first showed: what broke first is
+// most likely why the rest broke too.
 func (r *Report) Build(c *spec.Contract) {
 	r.Schema = Schema
 	r.Contract = Contract{Name: c.Name, Version: c.Version, Digest: c.Digest}
@@ -28,6 +29,7 @@ func (r *Report) Build(c *spec.Contract) {
 	}
 	r.grade(c)
 	r.compare()
+	r.legible()
 	r.sum()
 }
 
@@ -150,13 +152,7 @@ func (r *Report) grade(c *spec.Contract) {
 			f.Verdict = r.weigh(Fail, &spec.Requirement{Origin: spec.Inferred}, spec.ClaimRef{}, cases[f.Case])
 		}
 	}
-	sort.SliceStable(r.Findings, func(i, j int) bool {
-		a, b := r.Findings[i], r.Findings[j]
-		if a.Verdict != b.Verdict {
-			return a.Verdict == Fail
-		}
-		return a.Claim+"\x00"+a.Case < b.Claim+"\x00"+b.Case
-	})
+	r.orderFindings()
 	sort.SliceStable(r.Cases, func(i, j int) bool { return r.Cases[i].ID < r.Cases[j].ID })
 }
 

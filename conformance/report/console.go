@@ -15,6 +15,8 @@ type Console struct {
 	Width  int                            // cells a line; 0: 100
 	Color  bool                           // only verdicts and asides are coloured
 	Unlock func(capability string) string // the profile lines that give a capability; may be nil
+	Report string                         // where the JSON report is, for the commands that take it; may be ""
+	Folder string                         // where Evidence was written; may be ""
 }
 
 // minWidth is the narrowest table that can still be read.
@@ -46,7 +48,9 @@ func (c Console) Write(w io.Writer, r *Report) error {
 // printer gathers the text of one report.
 type printer struct {
 	Console
-	out strings.Builder
+	out    strings.Builder
+	report *Report
+	told   []Finding // with their timelines
 }
 
 func (p *printer) line(format string, a ...any) {
@@ -94,6 +98,8 @@ func (p *printer) paint(v Verdict, s string) string {
 }
 
 func (p *printer) dim(s string) string { return p.sgr("2", s) }
+
+func (p *printer) strong(s string) string { return p.sgr("1", s) }
 
 func (p *printer) sgr(code, s string) string {
 	if !p.Color || strings.TrimSpace(s) == "" {

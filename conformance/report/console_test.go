@@ -131,7 +131,7 @@ func TestText(t *testing.T) {
 		{Cut("日本語", 5), "日本…"},
 		{Cut("日本語", 4), "日…"},
 		{strings.Join(wrap("aa bb  cc", 5), "|"), "aa bb|cc"},
-		{strings.Join(wrap("a verylongword b", 5), "|"), "a|veryl|ongwo|rd b"},
+		{strings.Join(wrap("a verylongword b", 5), "|"), "a ver|ylong|word|b"},
 		{strings.Join(wrap("日本語", 1), "|"), "日|本|語"},
 		{strings.Join(wrap("", 5), "|"), ""},
 		{shortIDs([]string{"A-X-01", "A-X-02", "A-Y-03", "A-Y-04", "Z"}), "A-X-01 02, A-Y-03 04, Z"},

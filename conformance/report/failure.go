@@ -1,74 +1,110 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
-
-	"assay.kit/conformance/wire"
 )
 
-// What the console shows of one finding; the JSON report has everything.
+// What the console shows of the findings; the JSON report has everything.
 const (
-	fullPerClaim = 3    // findings of one claim told in full; further ones take a line
-	maxValue     = 1200 // bytes of an expected or actual value
-	maxDraws     = 8
-	firstEx      = 4  // exchanges shown from the start ...
-	lastEx       = 8  // ... and from the end, where it broke
-	margin       = 17 // of the texts of a finding
+	mostTold  = 12   // groups told in full; the others take a line each
+	mostAlike = 12   // lines of one group
+	maxValue  = 1200 // bytes of an expected or actual value
+	maxCurl   = 4000 // bytes of a curl line
+	maxDraws  = 8
+	firstEx   = 4  // exchanges shown from the start ...
+	lastEx    = 8  // ... and from the end, where it broke
+	margin    = 17 // of the texts of a finding
 )
 
-// findings prints what failed, then the warnings.
+// findings prints what failed, then the warnings: similar ones together, the first of them in full.
 func (p *printer) findings(r *Report) {
-	rows := map[string]Requirement{}
-	for _, q := range r.Requirements {
-		rows[q.ID] = q
+	p.report = r
+	rows := byID(r)
+	groups := Similar(fresh(r.Findings)) // the known ones have a line each, below
+	for _, g := range groups[:min(len(groups), mostTold)] {
+		p.finding(g[0], rows)
+		p.alike(g[1:])
+		p.line("")
 	}
-	told := map[string]int{}
-	var brief []Finding
-	for _, f := range r.Findings {
-		if f.Known != nil {
-			continue // in one line, below
+	if len(groups) > mostTold {
+		p.brief(groups[mostTold:])
+	}
+}
+
+// fresh are the findings that no baseline knows.
+func fresh(findings []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Known != nil })
+}
+
+// covered are the others.
+func covered(findings []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Known == nil })
+}
+
+// alike lists the findings of a group that are not told.
+func (p *printer) alike(more []Finding) {
+	for i, f := range more {
+		if i == mostAlike && len(more) > mostAlike+1 {
+			p.row("", fmt.Sprintf("and on %d more", len(more)-i))
+			return
 		}
-		key := string(f.Verdict) + " " + f.Claim
-		if told[key]++; told[key] > fullPerClaim {
-			brief = append(brief, f)
-			continue
+		name := ""
+		if i == 0 {
+			name = "the same on"
 		}
-		p.finding(f, rows)
+		p.row(name, p.oneLine(f, 24))
 	}
-	if len(brief) == 0 {
-		return
+}
+
+// oneLine is a finding's subject and what was seen; the subject takes at least n cells.
+func (p *printer) oneLine(f Finding, n int) string {
+	subject := pad(Clean(f.Subject()), n)
+	return subject + "  " + p.dim(Cut(Clean(f.Actual), max(p.room()-columns(subject)-2, 12)))
+}
+
+// brief gives the claims whose findings are not told in full a line each.
+func (p *printer) brief(groups [][]Finding) {
+	groups = byClaim(groups)
+	verdicts, claims := 0, 0
+	for _, g := range groups {
+		verdicts, claims = max(verdicts, columns(label(g[0].Verdict))), max(claims, columns(Clean(g[0].Claim)))
 	}
-	p.line("More of the same:")
-	for _, f := range brief {
-		head := fmt.Sprintf("%s  %s  %s  ", p.paint(f.Verdict, label(f.Verdict)), Clean(f.Claim), Clean(f.Case))
-		room := p.Width - columns(label(f.Verdict)) - columns(Clean(f.Claim)) - columns(Clean(f.Case)) - 6
-		p.line("%s%s", head, Cut(Clean(f.Actual), max(room, 20)))
+	p.line("%s", plural(len(groups), "%d more claim, told in full in the JSON report, or by --only CLAIM:", "%d more claims, told in full in the JSON report, or by --only CLAIM:"))
+	for _, g := range groups {
+		f := g[0]
+		on := Clean(f.Subject())
+		if len(g) > 1 {
+			on += fmt.Sprintf(" and %d more", len(g)-1)
+		}
+		head := verdicts + claims + 4
+		p.line("%s  %s  %s", p.paint(f.Verdict, pad(label(f.Verdict), verdicts)), pad(Clean(f.Claim), claims),
+			Cut("on "+on, max(p.Width-head, 16)))
 	}
 	p.line("")
 }
 
-// telling is the number of the exchange to try by hand: the one that the finding quotes, or the last
-// of the operation under test, or the last of all; 0 if there is none.
-func telling(f Finding) int {
-	n := min(len(f.Curl), len(f.Exchanges))
-	if f.Telling > 0 && f.Telling <= n {
-		return f.Telling
-	}
-	_, subject, _ := strings.Cut(f.Case, "@")
-	subject, _, _ = strings.Cut(subject, "+")
-	for i := n; i > 0; i-- {
-		if f.Exchanges[i-1].Req.Operation == subject {
-			return i
+// byClaim joins groups of one claim and verdict: where nothing else is said, they say the same.
+func byClaim(groups [][]Finding) [][]Finding {
+	var out [][]Finding
+	for _, g := range groups {
+		i := slices.IndexFunc(out, func(o []Finding) bool { return o[0].Claim == g[0].Claim && o[0].Verdict == g[0].Verdict })
+		if i < 0 {
+			out = append(out, slices.Clone(g))
+		} else {
+			out[i] = append(out[i], g...)
 		}
 	}
-	return n
+	return out
 }
 
 func (p *printer) finding(f Finding, rows map[string]Requirement) {
-	_, subject, _ := strings.Cut(f.Case, "@")
-	p.line("%s  %s on %s", p.paint(f.Verdict, label(f.Verdict)), Clean(f.Claim), Clean(subject))
+	p.line("%s  %s", p.paint(f.Verdict, label(f.Verdict)), p.strong(Clean(f.Claim)+" on "+Clean(f.Subject())))
 	for _, id := range f.Requirements {
 		q := rows[id]
 		p.field(id, fmt.Sprintf("%s (%s)", q.Statement, q.Source))
@@ -77,20 +113,76 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 		p.field("a warning", "the contract only infers this promise or this operation; --strict makes it a violation")
 	}
 	p.field("must hold", f.Message)
+	if f.Did != "" {
+		p.field("what was done", f.Did)
+	}
 	p.field("expected", f.Expected)
 	p.field("actual", f.Actual)
 	p.draws(f.Draws)
-	p.exchanges(f.Exchanges)
-	if n := telling(f); n > 0 {
-		// One piece, not wrapped, so that it can be copied.
-		p.line("  %s%s", p.dim(pad(fmt.Sprintf("curl of %d", n), margin-2)), cleanLines(f.Curl[n-1]))
+	p.timeline(f)
+	p.curl(f)
+	p.pictures(f)
+	p.field("seen", seen(f))
+	p.row("replay", Replay(p.Console.Report, f))
+}
+
+// pictures says where a finding's picture is, or how to get it.
+func (p *printer) pictures(f Finding) {
+	for _, file := range p.report.PictureFiles(f) {
+		if p.Folder != "" {
+			p.row("picture", Clean(path.Join(filepath.ToSlash(p.Folder), file)))
+		} else {
+			p.row("picture", "assay report "+shellWord(Clean(cmp.Or(p.Console.Report, placeholder)))+" --out DIR writes DIR/"+file)
+		}
 	}
-	seen := "seen once"
+}
+
+// seen says how sure a finding is. One that did not come back counts nevertheless.
+func seen(f Finding) string {
 	if f.Reproduced {
-		seen = "seen again when tried again"
+		return fmt.Sprintf("again when tried again; seed %d", f.Seed)
 	}
-	p.field("case", fmt.Sprintf("%s, seed %d, %s", f.Case, f.Seed, seen))
-	p.line("")
+	return fmt.Sprintf("once, and not reproduced: this is the transcript of that one time; seed %d", f.Seed)
+}
+
+// placeholder is a report that was not written to a file.
+const placeholder = "REPORT.json"
+
+// Replay is the command that runs a finding's case again. file is the JSON report; "" is a placeholder.
+func Replay(file string, f Finding) string {
+	return "assay replay " + shellWord(Clean(cmp.Or(file, placeholder))) + " " + shellWord(Clean(f.Case))
+}
+
+// shellWord quotes a word for a POSIX shell where it needs it.
+func shellWord(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/@+:,", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// curl prints the line that sends the telling exchange again, in one piece, so that it can be copied.
+func (p *printer) curl(f Finding) {
+	n := f.Tells()
+	if n == 0 || n > len(f.Curl) {
+		return
+	}
+	line := cleanLines(f.Curl[n-1])
+	if len(line) > maxCurl {
+		line = p.dim(fmt.Sprintf("too long for a terminal (%d bytes): findings[].curl in the JSON report", len(line)))
+	}
+	p.row(fmt.Sprintf("curl of %d", n), line)
+}
+
+// room is what a line has beside the margin.
+func (p *printer) room() int { return max(p.Width-margin, 20) }
+
+// row prints a name and a text that stays as it is.
+func (p *printer) row(name, text string) {
+	p.line("  %s%s", p.dim(pad(name, margin-2)), text)
 }
 
 // field prints a name and a text that is wrapped beside it.
@@ -100,16 +192,13 @@ func (p *printer) field(name, text string) {
 		text = Cut(text, maxValue) + " (whole in the JSON report)"
 	}
 	name = Clean(name)
-	for i, l := range wrap(text, max(p.Width-margin, 20)) {
-		switch {
-		case i == 0 && columns(name) > margin-3:
-			p.line("  %s", p.dim(name))
-			p.line("%s%s", strings.Repeat(" ", margin), l)
-		case i == 0:
-			p.line("  %s%s", p.dim(pad(name, margin-2)), l)
-		default:
-			p.line("%s%s", strings.Repeat(" ", margin), l)
-		}
+	if columns(name) > margin-3 {
+		p.line("  %s", p.dim(name))
+		name = ""
+	}
+	for _, l := range wrap(text, p.room()) {
+		p.row(name, l)
+		name = ""
 	}
 }
 
@@ -119,56 +208,17 @@ func (p *printer) draws(draws []Draw) {
 			p.field("drawn", fmt.Sprintf("and %d more", len(draws)-i))
 			return
 		}
-		v, err := json.Marshal(d.Value)
-		if err != nil {
-			v = fmt.Appendf(nil, "%v", d.Value)
-		}
-		p.field("drawn", Cut(d.Label+" = "+string(v), 240))
+		p.field("drawn", Cut(d.Label+" = "+d.Text(), 240))
 	}
 }
 
-// exchanges lists what was said, numbered in order of sending.
-func (p *printer) exchanges(exs []wire.Exchange) {
-	for i, ex := range exs {
-		hidden := len(exs) - firstEx - lastEx
-		if hidden > 1 && i == firstEx {
-			p.line("%s%s", strings.Repeat(" ", margin), p.dim(fmt.Sprintf("… %d more in the JSON report", hidden)))
-		}
-		if hidden > 1 && i >= firstEx && i < firstEx+hidden {
-			continue
-		}
-		name := ""
-		if i == 0 {
-			name = "exchanges"
-		}
-		room := max(p.Width-margin, 20)
-		p.line("  %s%s", p.dim(pad(name, margin-2)), exchangeLine(i+1, ex, room))
+// Text is the value as JSON, or as Go would print it where JSON cannot hold it.
+func (d Draw) Text() string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(encodable([]Draw{d})[0].Value); err != nil {
+		return ""
 	}
-}
-
-// exchangeLine gives way in the target where the line is too long: the answer matters more.
-func exchangeLine(n int, ex wire.Exchange, room int) string {
-	head := fmt.Sprintf("%2d  %s ", n, Clean(ex.Req.Method))
-	tail := " -> " + answerOf(ex)
-	switch {
-	case ex.Role == "":
-		tail += "  (no credential)"
-	case ex.Role != "primary":
-		tail += "  (" + Clean(ex.Role) + ")"
-	}
-	if ex.Lane > 0 {
-		tail += fmt.Sprintf("  lane %d", ex.Lane)
-	}
-	return head + Cut(Clean(ex.Req.Target), max(room-columns(head)-columns(tail), 16)) + tail
-}
-
-func answerOf(ex wire.Exchange) string {
-	switch {
-	case ex.End == wire.EndComplete || ex.End == "":
-		return fmt.Sprint(ex.Head.Status)
-	case ex.Head.Status > 0:
-		return fmt.Sprintf("%d, %s", ex.Head.Status, ex.End)
-	default:
-		return string(ex.End)
-	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -8,11 +8,7 @@ func (c Console) Finding(r *Report, f Finding) string {
 		c.Width = 100
 	}
 	c.Width = max(c.Width, minWidth)
-	p := &printer{Console: c}
-	rows := map[string]Requirement{}
-	for _, q := range r.Requirements {
-		rows[q.ID] = q
-	}
-	p.finding(f, rows)
+	p := &printer{Console: c, report: r}
+	p.finding(f, byID(r))
 	return strings.TrimRight(p.out.String(), "\n")
 }

@@ -1,5 +1,5 @@
 // Package report is the one versioned result of a run. Everything that a person or a machine reads
-// (console, JSON, later JUnit, HTML) is written from it and from nothing else.
+// is written from it and from nothing else; Formats lists the writers.
 package report
 
 import (
@@ -136,7 +136,8 @@ type Finding struct {
 	Verdict      Verdict         `json:"verdict"`         // fail or warn, set by Build
 	Known        *Known          `json:"known,omitempty"` // the baseline lists it, set by Build
 	Requirements []string        `json:"requirements"`
-	Message      string          `json:"message"` // what must hold, in one sentence
+	Did          string          `json:"did,omitempty"` // what the check does, in one sentence
+	Message      string          `json:"message"`       // what must hold, in one sentence
 	Expected     string          `json:"expected"`
 	Actual       string          `json:"actual"`
 	Seed         uint64          `json:"seed"`
@@ -145,7 +146,18 @@ type Finding struct {
 	Exchanges    []wire.Exchange `json:"exchanges"`
 	Curl         []string        `json:"curl"`
 	Telling      int             `json:"telling,omitempty"` // the exchange, from 1, that Actual is about; 0: not known
+	Pictures     []Picture       `json:"pictures,omitempty"`
 }
+
+// Picture shows what words tell badly, such as an illegal history. Data is at most MaxPicture bytes.
+type Picture struct {
+	Name      string     `json:"name"`
+	MediaType string     `json:"media_type"`
+	Data      wire.Bytes `json:"data"`
+}
+
+// MaxPicture bounds a picture, in bytes; a larger one is left out, since a part of one shows nothing.
+const MaxPicture = 1 << 20
 
 // Draw is one generated value, after shrinking.
 type Draw struct {

@@ -95,28 +95,39 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// wrap breaks a text at blanks into lines of at most n cells; a longer word is broken too.
+// wrap breaks a text at blanks into lines of at most n cells. A word that no line can hold, such as a
+// body, begins where it stands and is broken too, after a comma where there is one.
 func wrap(s string, n int) []string {
 	var lines []string
 	line, used := "", 0
 	for _, w := range strings.Fields(s) {
-		if line != "" && used+1+columns(w) > n {
+		if line != "" && used+1+columns(w) > n && (columns(w) <= n || n-used < n/3) {
 			lines = append(lines, line)
 			line, used = "", 0
 		}
 		if line != "" {
 			line, used = line+" ", used+1
 		}
-		for columns(w) > n {
-			head := prefix(w, n)
+		for used+columns(w) > n {
+			head := piece(w, n-used)
 			if head == w { // one character, wider than the line
 				break
 			}
-			lines, w = append(lines, head), w[len(head):]
+			lines, w = append(lines, line+head), w[len(head):]
+			line, used = "", 0
 		}
 		line, used = line+w, used+columns(w)
 	}
 	return append(lines, line)
+}
+
+// piece is as much of a long word as goes on a line of n cells.
+func piece(w string, n int) string {
+	head := prefix(w, n)
+	if i := strings.LastIndexAny(head, ",;&"); i > len(head)/2 {
+		return head[:i+1]
+	}
+	return head
 }
 
 // prefix is as much of a text as fits into n cells, at least one character.

@@ -222,6 +222,7 @@ func (c *creation) judgeHistory(runs []race) {
 		c.t.Inconclusive("no order of %d answers was found or excluded within %s", len(runs), searchTime)
 	case oracle.Illegal:
 		c.t.Judge("idempotency.linearizable", false, "some order of the requests that explains the answers", strings.Join(told, "; "))
+		c.t.Illustrate("idempotency.linearizable", "history", func() ([]byte, error) { return oracle.Explain(history, searchTime) })
 	case oracle.OK:
 		c.t.Judge("idempotency.linearizable", true, "", "")
 	}

@@ -444,6 +444,7 @@ func (v *mover) judgeOrder(state string, rivals []*spec.Operation, all []race) {
 		v.t.Inconclusive("no order of %d answers was found or excluded within %s", len(history), searchTime)
 	case oracle.Illegal:
 		v.t.Judge("machines.linearizable", false, "some order of moves and reads from state "+state+" that explains the answers", strings.Join(told, "; "))
+		v.t.Illustrate("machines.linearizable", "history", func() ([]byte, error) { return reg.Explain(history, searchTime) })
 	case oracle.OK:
 		v.t.Judge("machines.linearizable", true, "", "")
 	}

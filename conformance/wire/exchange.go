@@ -21,7 +21,7 @@ type Request struct {
 	Method    string  `json:"method"`
 	Target    string  `json:"target"`
 	Fields    []Field `json:"fields,omitempty"`
-	Body      Bytes   `json:"body,omitempty"`     // nil: no body; empty: Content-Length: 0
+	Body      Bytes   `json:"body,omitzero"`      // nil: no body; empty: Content-Length: 0
 	Left      int     `json:"left_out,omitempty"` // bytes of the body that a report leaves out
 }
 

@@ -49,6 +49,8 @@ type finding struct {
 	Curl                         string
 	Tells                        int
 	Replay                       string
+	Did                          string
+	Pictures                     []string // files, relative to the folder of all formats
 	Reproduced                   bool
 	Known                        string // why it does not count; "" where no baseline lists it
 	Seed                         uint64
@@ -70,7 +72,7 @@ func (t *teller) causes(findings []report.Finding) []cause {
 		rows[q.ID] = promise{report.Clean(q.ID), t.anchors[i], report.Clean(q.Statement), report.Clean(q.Source)}
 	}
 	var out []cause
-	for _, alike := range similar(findings) {
+	for _, alike := range report.Similar(findings) {
 		first := alike[0]
 		c := cause{Anchor: fmt.Sprintf("g-%d", len(out)+1), Claim: report.Clean(first.Claim), Mark: markOf(first.Verdict), Message: report.Clean(first.Message)}
 		seen := map[string]bool{}
@@ -111,7 +113,7 @@ func (t *teller) finding(f report.Finding, message string) finding {
 	_, subject, _ := strings.Cut(f.Case, "@")
 	out := finding{Anchor: fmt.Sprintf("f-%d", t.told), Subject: report.Clean(subject), Case: report.Clean(f.Case), Mark: markOf(f.Verdict),
 		Brief: brief(f.Actual, 160), Reproduced: f.Reproduced, Seed: f.Seed, Open: t.told == 1,
-		Replay: "assay replay report.json " + shellWord(report.Clean(f.Case))}
+		Replay: report.Replay("report.json", f), Did: brief(f.Did, maxField), Pictures: t.report.PictureFiles(f)}
 	if out.Subject == "" {
 		out.Subject = out.Case
 	}
@@ -129,18 +131,10 @@ func (t *teller) finding(f report.Finding, message string) finding {
 			out.MoreDraws = len(f.Draws) - i
 			break
 		}
-		out.Draws = append(out.Draws, fact{brief(d.Label, maxField), report.Clean(t.clip(drawn(d.Value)))})
+		out.Draws = append(out.Draws, fact{brief(d.Label, maxField), report.Clean(t.clip(d.Text()))})
 	}
 	t.timeline(f, &out)
 	return out
-}
-
-func drawn(v any) string {
-	text, err := encode(v)
-	if err != nil { // JSON has no name for it: a channel, an infinite number
-		return fmt.Sprintf("%#v", v)
-	}
-	return text
 }
 
 // clip bounds a value, between two characters, and takes it from the budget.
@@ -170,14 +164,6 @@ func start(s string, n int) string {
 // brief cleans a text and cuts it to n cells. It looks at no more of it than it needs: a target may
 // send megabytes where a word is expected.
 func brief(s string, n int) string { return report.Cut(report.Clean(start(s, 4*n)), n) }
-
-// shellWord quotes a word for a shell where it needs it.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return notInAnchor(r) && !strings.ContainsRune("@+/:,=", r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
 
 // staleOf says which lines of the baseline have to go.
 func staleOf(r *report.Report) []string {

@@ -89,40 +89,6 @@ func TestScaleStaysInside(t *testing.T) {
 	}
 }
 
-func TestTelling(t *testing.T) {
-	exs := []wire.Exchange{{Req: wire.Request{Operation: "a"}}, {Req: wire.Request{Operation: "b"}}, {Req: wire.Request{Operation: "c"}}}
-	for _, c := range []struct {
-		name string
-		f    report.Finding
-		want int
-	}{
-		{"named", report.Finding{Telling: 1, Exchanges: exs}, 1},
-		{"the last of the operation", report.Finding{Case: "x@b+c", Exchanges: exs}, 2},
-		{"the last", report.Finding{Case: "x@d", Exchanges: exs}, 3},
-		{"out of range", report.Finding{Telling: 9, Exchanges: exs}, 3},
-		{"none", report.Finding{}, 0},
-	} {
-		if got := telling(c.f); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{"a.b@c": "a.b@c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'"} {
-		if got := shellWord(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestSimilarKeepsOrder(t *testing.T) {
-	groups := similar([]report.Finding{{Claim: "b", Verdict: report.Fail, Case: "1"}, {Claim: "a", Verdict: report.Fail}, {Claim: "b", Verdict: report.Fail, Case: "2"}, {Claim: "b", Verdict: report.Warn}})
-	if len(groups) != 3 || groups[0][0].Case != "1" || groups[0][1].Case != "2" || groups[1][0].Claim != "a" || groups[2][0].Verdict != report.Warn {
-		t.Errorf("groups: %v", groups)
-	}
-}
-
 // What a baseline knows is marked, and a line of it that has to go is named.
 func TestBaselineIsShown(t *testing.T) {
 	r := &report.Report{Verdict: report.Violations, Baseline: &report.Baseline{File: "known.yaml", Known: 1,

@@ -67,7 +67,7 @@ func (t *teller) timeline(f report.Finding, out *finding) {
 	if len(exs) == 0 {
 		return
 	}
-	out.Tells = telling(f)
+	out.Tells = f.Tells()
 	scale := newScale(exs)
 	out.Span = milliseconds(scale.span)
 	lanes := map[int]*lane{}
@@ -248,21 +248,4 @@ func lines(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// telling is the number of the exchange that the finding is about: the one it names, or the last of
-// the operation under test, or the last of all.
-func telling(f report.Finding) int {
-	n := len(f.Exchanges)
-	if f.Telling > 0 && f.Telling <= n {
-		return f.Telling
-	}
-	_, subject, _ := strings.Cut(f.Case, "@")
-	subject, _, _ = strings.Cut(subject, "+")
-	for i := n; i > 0; i-- {
-		if f.Exchanges[i-1].Req.Operation == subject {
-			return i
-		}
-	}
-	return n
 }

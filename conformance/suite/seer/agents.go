@@ -281,6 +281,9 @@ func agentsNumbering(_ context.Context, t *check.T, s check.Subject) {
 		t.Inconclusive("no order of %d numbers was found or excluded within %s", len(all), searchTime)
 	case oracle.Illegal:
 		t.Judge("agents.numbers-linearizable", false, "numbers in the order of some serial making", fmt.Sprint(numbers))
+		t.Illustrate("agents.numbers-linearizable", "history", func() ([]byte, error) {
+			return oracle.ExplainConsecutive(0, all, searchTime)
+		})
 	case oracle.OK:
 		t.Judge("agents.numbers-linearizable", true, "", "")
 	}
