@@ -65,8 +65,18 @@ lint: build ## gofmt, vet, the contracts, and golangci-lint where it is installe
 	@for c in spec/contracts/*/; do echo "$$c"; $(BIN) lint --contract $$c; done
 	@if command -v golangci-lint >/dev/null 2>&1; then golangci-lint run ./...; else echo "golangci-lint is not installed: skipped"; fi
 
-docs: build ## Write again what is generated under docs/
+docs: build ## Write again what is generated under docs/: the manual, and the reports of one failing run
 	@$(BIN) man docs/man
+	@work=$$(mktemp -d); mkdir -p docs/examples; \
+	$(BIN) serve --contract notes --mutant race-record-overwritten --write-profile $$work/profile.yaml >/dev/null & server=$$!; \
+	trap 'kill $$server; rm -rf $$work' EXIT; \
+	for _ in $$(seq 100); do [[ -s $$work/profile.yaml ]] && break; sleep 0.1; done; \
+	$(BIN) check --profile $$work/profile.yaml --only idempotency.twins@createNotebook,idempotency.race@createNotebook --seed 1 \
+	  --report docs/examples/report.json >/dev/null || [[ $$? == 1 ]]
+	@$(BIN) report docs/examples/report.json --format text --out docs/examples/report.txt
+	@$(BIN) report docs/examples/report.json --format junit --out docs/examples/junit.xml
+	@$(BIN) report docs/examples/report.json --format markdown --out docs/examples/summary.md
+	@$(BIN) report docs/examples/report.json --format html --out docs/examples/report.html
 
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@for pkg in $$(go list ./...); do \
