@@ -222,6 +222,7 @@ func walks() []Mutant {
 		{
 			ID: "walk-stale", Does: "Begins walks on a replica that is a fraction of a second behind.", Contract: "seer",
 			Breaks: []string{
+				"collections.filter-bound",
 				"collections.new-walk", "collections.complete", "collections.steady", "collections.limit-change", "collections.filter-complete",
 				"collections.filter-unchanged",
 			},

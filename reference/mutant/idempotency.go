@@ -34,7 +34,7 @@ func replays() []string {
 func changes() []string {
 	return []string{
 		"idempotency.conflict", "idempotency.change", "idempotency.change-order", "idempotency.change-type", "idempotency.change-null",
-		"idempotency.change-default", "idempotency.race",
+		"idempotency.change-default", "idempotency.change-form", "idempotency.race",
 	}
 }
 

@@ -88,13 +88,13 @@ func numbering() []Mutant {
 	return []Mutant{
 		{
 			ID: "revision-from-0", Does: "Numbers revisions from 0.", Contract: "seer",
-			Breaks: []string{"agents.first", "agents.shape"},
+			Breaks: []string{"agents.first", "agents.shape", "agents.restart"},
 			May:    []May{{"agents.next", "every number is one less"}, {"agents.numbers", "the same"}, {"agents.numbers-linearizable", "the same"}, {"agents.private", "the same"}, {"wire.schema", "the schema has a least number"}},
 			Behave: numbered(func(_ core.Writer, _ *core.Request, _ any, own int) int { return own - 1 }, nothing),
 		},
 		{
 			ID: "revision-one-sequence", Does: "Numbers the revisions of all agents in one sequence.", Contract: "seer",
-			Breaks: []string{"agents.first", "agents.next"},
+			Breaks: []string{"agents.first", "agents.next", "agents.restart"},
 			May:    []May{{"agents.numbers", "the numbers do not begin with 1"}, {"agents.numbers-linearizable", "the same"}, {"agents.private", "the same"}},
 			Behave: numbered(func(w core.Writer, r *core.Request, _ any, _ int) int {
 				return counted(w, core.Query{Workspace: r.Principal.Workspace, AnyParent: true})
@@ -127,7 +127,7 @@ func numbering() []Mutant {
 		},
 		{
 			ID: "revision-gaps", Does: "Leaves a number out after each third revision.", Contract: "seer",
-			Breaks: []string{"agents.next", "agents.numbers", "agents.numbers-linearizable"},
+			Breaks: []string{"agents.next", "agents.numbers", "agents.numbers-linearizable", "agents.restart"},
 			May:    []May{{"agents.private", "number 3 is left out"}},
 			Behave: numbered(func(_ core.Writer, _ *core.Request, _ any, own int) int { return own + (own-1)/2 }, nothing),
 		},

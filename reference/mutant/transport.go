@@ -212,7 +212,7 @@ func heads() []Mutant {
 		},
 		{
 			ID: "wire-retry-after-fraction", Does: "Asks pollers to wait a fraction of a second.", Contract: "seer",
-			Breaks:   []string{"wire.retry-after"},
+			Breaks:   []string{"wire.retry-after", "jobs.poll-delay"},
 			Families: []string{"jobs"},
 			Wrap: edit(func(r *http.Request, a *answer) {
 				if is(r, "GET", "/v1/jobs/*") && a.text("state") == "running" {
