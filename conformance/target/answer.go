@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httputil"
 	"strconv"
 	"strings"
 
@@ -122,14 +121,7 @@ func framingOf(method string, h wire.Head) (framing, error) {
 
 // read reads the body, at most limit bytes; what arrived comes back with the error too.
 func (f framing) read(br *bufio.Reader, limit int64) ([]byte, error) {
-	var src io.Reader = br
-	switch {
-	case f.chunked:
-		src = httputil.NewChunkedReader(br)
-	case f.length >= 0:
-		src = io.LimitReader(br, f.length)
-	}
-	body, err := io.ReadAll(io.LimitReader(src, limit+1))
+	body, err := io.ReadAll(io.LimitReader(f.source(br), limit+1))
 	switch {
 	case int64(len(body)) > limit:
 		return body[:limit], fmt.Errorf("body: %w", errOversize)
