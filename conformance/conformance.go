@@ -91,6 +91,17 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if err := probe(ctx, o, caller); err != nil {
 		return nil, err
 	}
+	found := ""
+	if o.Profile.MCPURL == "auto" && len(o.Contract.Tools) > 0 {
+		if found = findMCP(ctx, o.Contract, caller); found != "" {
+			own := *o.Profile
+			own.MCPURL = ""
+			o.Profile = &own
+			if cases, skipped, err = Plan(o); err != nil {
+				return nil, err
+			}
+		}
+	}
 	e := env(o, caller, epoch)
 	count := newTally(caller)
 	e.Caller = count
@@ -106,6 +117,9 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if n := caller.Renewed(); n > 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the target refused tokens that it had taken before, and the credential commands gave new ones (%d times): "+
 			"if they had not expired, that is a fault of the target", n))
+	}
+	if found != "" {
+		rep.Warnings = append(rep.Warnings, found)
 	}
 	rep.Build(o.Contract)
 	rep.Seconds = time.Since(epoch).Seconds()
