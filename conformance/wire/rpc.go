@@ -84,15 +84,15 @@ func ParseMessage(raw []byte) Message {
 	return m
 }
 
-// Messages are those of an answer: of each event of a stream that carries data, or the one of a JSON
-// body. Another media type has none.
+// Messages are those of an answer: of each event of a stream that carries data (one whose data is empty
+// is not dispatched, HTML standard §9.2.6), or the one of a JSON body. Another media type has none.
 func (e Exchange) Messages() []Message {
 	switch e.MediaType() {
 	case "text/event-stream":
 		events, _ := ParseStream(e.Body())
 		var out []Message
 		for i := range events {
-			if events[i].HasData && (events[i].Name == "" || events[i].Name == "message") {
+			if len(events[i].Data) > 0 && (events[i].Name == "" || events[i].Name == "message") {
 				m := ParseMessage(events[i].Data)
 				m.Stream = &events[i]
 				out = append(out, m)

@@ -8,25 +8,37 @@ import (
 	"strings"
 )
 
+// mcpRule is one passive claim of the face.
+type mcpRule struct {
+	claim, says string
+	look        func(*View) verdict
+}
+
 // mcpRules are the passive claims of the MCP face (revision 2025-06-18): what every message and every
-// answer of the endpoint must keep.
+// answer of the endpoint must keep. Adding one is adding a row to its file's table.
 func mcpRules() []Rule {
-	rule := func(claim, says string, look func(*View) verdict) Rule {
-		return Rule{Claim: claim, Says: says, Look: func(v *View) ([]Finding, bool) {
+	var out []Rule
+	for _, r := range slices.Concat(rpcRules(), mcpHTTPRules(), mcpServerRules(), mcpBodyRules()) {
+		out = append(out, Rule{Claim: r.claim, Says: r.says, Look: func(v *View) ([]Finding, bool) {
 			if v.Req.Face != FaceMCP || v.End != EndComplete && v.End != EndOpen {
 				return nil, false
 			}
-			return v.named(claim, look(v))
-		}}
+			return v.named(r.claim, r.look(v))
+		}})
 	}
-	return []Rule{
-		rule("mcp.message", "Every message is one JSON object with jsonrpc 2.0.", rpcMessage),
-		rule("mcp.response-id", "A response repeats the id of its request, in value and type.", rpcID),
-		rule("mcp.one-response", "A request is answered by exactly one response on its own stream.", rpcOnce),
-		rule("mcp.result-or-error", "A response holds either a result or an error.", rpcEither),
-		rule("mcp.result-object", "A result is a JSON object.", rpcResult),
-		rule("mcp.error-object", "An error holds an integer code and a message.", rpcError),
-		rule("mcp.notification-unanswered", "A notification gets no response.", rpcNotification),
+	return out
+}
+
+// rpcRules judge the JSON-RPC base (JSON-RPC 2.0 as the revision narrows it).
+func rpcRules() []mcpRule {
+	return []mcpRule{
+		{"mcp.message", "Every message is one JSON object with jsonrpc 2.0.", rpcMessage},
+		{"mcp.response-id", "A response repeats the id of its request, in value and type.", rpcID},
+		{"mcp.one-response", "A request is answered by exactly one response on its own stream.", rpcOnce},
+		{"mcp.result-or-error", "A response holds either a result or an error.", rpcEither},
+		{"mcp.result-object", "A result is a JSON object.", rpcResult},
+		{"mcp.error-object", "An error holds an integer code and a message.", rpcError},
+		{"mcp.notification-unanswered", "A notification gets no response.", rpcNotification},
 	}
 }
 
