@@ -100,6 +100,10 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 			if cases, skipped, err = Plan(o); err != nil {
 				return nil, err
 			}
+		} else {
+			own := *o.Profile
+			own.MCPURL = caller.MCPEndpoint() // from here on it is known
+			o.Profile = &own
 		}
 	}
 	e := env(o, caller, epoch)

@@ -106,11 +106,13 @@ func rpcMessage(v *View) verdict {
 }
 
 func rpcID(v *View) verdict {
-	if v.sent.ID == nil || v.sent.Method == nil {
+	if !v.asks() || !isKind(v.sent.ID, "token") {
 		return silent()
 	}
-	return v.eachMessage(func(m Message) bool { return response(m) && !isNull(m.ID) }, func(m Message, out *verdict) {
-		if !bytes.Equal(m.ID, v.sent.ID) && !sameNumber(m.ID, v.sent.ID) {
+	// What is refused with a status of HTTP may have been refused before it was read.
+	named := func(m Message) bool { return response(m) && (v.Head.Status < 400 || m.ID != nil && !isNull(m.ID)) }
+	return v.eachMessage(named, func(m Message, out *verdict) {
+		if !bytes.Equal(m.ID, v.sent.ID) && !sameNumber(m.ID, v.sent.ID) && !sameText(m.ID, v.sent.ID) {
 			out.add("id "+string(v.sent.ID), orAbsent(m.ID))
 		}
 	})

@@ -56,14 +56,36 @@ func (s *Session) Fork(t *check.T, lane int) *Session {
 
 // Initialize proposes a version and keeps what the answer settles.
 func (s *Session) Initialize(version string) (wire.Exchange, wire.Message) {
-	ex, m := s.Call("initialize", map[string]any{"protocolVersion": version, "capabilities": map[string]any{},
-		"clientInfo": map[string]any{"name": "assay", "version": "1"}})
+	reachable(s.T)
+	ex, m := s.Call("initialize", hello(version))
 	var r struct{ ProtocolVersion string }
 	if m.Result != nil && json.Unmarshal(m.Result, &r) == nil {
 		s.Version, s.Result = r.ProtocolVersion, m.Result
 	}
 	s.ID, s.Opened = ex.Header("Mcp-Session-Id"), ex
 	return ex, m
+}
+
+// reachable ends a case at once where the endpoint answers nothing at all: were each case to find that
+// out by itself, a server that hangs would hold up the run by a time-out a case.
+func reachable(t *check.T) {
+	_, err := t.Once("an answer of the MCP endpoint", func() (any, error) {
+		s := New(t, "primary")
+		ex, _ := s.Do(s.Request(Encode(s.NextID(), "initialize", hello(Revision))))
+		if ex.Status() == 0 {
+			return nil, fmt.Errorf("the MCP endpoint answers nothing: %s", brief(ex))
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Inconclusive("%v", err)
+	}
+}
+
+// hello are the params of initialize, of a client without capabilities.
+func hello(version string) map[string]any {
+	return map[string]any{"protocolVersion": version, "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "assay", "version": "1"}}
 }
 
 // Initialized ends the handshake.
@@ -117,8 +139,13 @@ func (s *Session) fields() []wire.Field {
 // Do sends any request. Where its body is a JSON-RPC request, reading a stream ends soon after its
 // response; one that never comes is left to the caller, who sees End.
 func (s *Session) Do(rq wire.Request) (wire.Exchange, wire.Message) {
+	return s.DoWithin(rq, target.Call{Timeout: answerTime})
+}
+
+// DoWithin is Do with bounds of the case's own; Until is set here.
+func (s *Session) DoWithin(rq wire.Request, c target.Call) (wire.Exchange, wire.Message) {
 	asked := wire.ParseMessage(rq.Body)
-	ex := s.T.Send(s.Role, rq, target.Call{Timeout: answerTime, Until: func(e wire.Event) bool {
+	c.Until = func(e wire.Event) bool {
 		events, _ := wire.ParseStream(e.Data)
 		for _, ev := range events {
 			if m := wire.ParseMessage(ev.Data); m.Err == nil && m.Method == nil && (m.Result != nil || m.Error != nil) {
@@ -126,7 +153,8 @@ func (s *Session) Do(rq wire.Request) (wire.Exchange, wire.Message) {
 			}
 		}
 		return false
-	}})
+	}
+	ex := s.T.Send(s.Role, rq, c)
 	return ex, Response(ex, asked.ID)
 }
 
@@ -136,6 +164,9 @@ func (s *Session) Get(d time.Duration, lastEventID string, enough func(wire.Even
 	fields := append(s.fields(), wire.Field{Name: "Accept", Value: "text/event-stream"})
 	if lastEventID != "" {
 		fields = append(fields, wire.Field{Name: "Last-Event-ID", Value: lastEventID})
+	}
+	if enough == nil {
+		enough = func(wire.Event) bool { return false }
 	}
 	return s.T.Send(s.Role, wire.Request{Face: wire.FaceMCP, Method: http.MethodGet, Fields: fields},
 		target.Call{Timeout: d, Until: enough})
