@@ -37,7 +37,9 @@ func initializeResult() shape {
 
 // listToolsResult is ListToolsResult. That the schemas in it are schemas is a claim of its own.
 func listToolsResult() shape {
-	schema := func(name string) member { return object(name, required(text("type"))) }
+	schema := func(name string) member {
+		return object(name, member{name: "type", kind: "string", required: true, among: []string{"object"}})
+	}
 	return shape{
 		text("nextCursor"), metaMember(),
 		{name: "tools", kind: "array", required: true, items: "object", of: shape{

@@ -52,11 +52,7 @@ func badArguments(_ context.Context, t *check.T, subject check.Subject) {
 		t.NoneApply("every object fits the input schema of the tool")
 		return
 	}
-	if tool.Async { // what is right would be a job; that the tool is known shows in the refusal
-		s.works()
-	} else if ex, m := s.Tool(tool.Name, right); m.Result == nil || isError(m) {
-		t.Inconclusive("a call with the contract's example was answered %s, so refusing others would prove nothing", told(ex))
-	}
+	s.works() // of this tool the right call may make a job, or name what is not there
 	for _, args := range wrong {
 		sent, _ := json.Marshal(args)
 		ex, m := s.Tool(tool.Name, args)

@@ -172,10 +172,16 @@ func versionHeader(_ context.Context, t *check.T, _ check.Subject) {
 }
 
 func origin(_ context.Context, t *check.T, _ check.Subject) {
+	first := New(t, "primary")
+	hi := first.Request(Encode(first.NextID(), "initialize", hello(Revision)))
+	if ex, m := first.Do(hi); m.Result == nil && endpointURL(t.Profile()) != nil {
+		own := endpointURL(t.Profile())
+		_, again := first.Do(with(hi, "Origin", own.Scheme+"://"+own.Host))
+		t.Must("mcp.origin-absent", again.Result == nil, "a result of initialize without Origin, since with its own there is one", told(ex))
+	}
 	s := Open(t, "primary")
 	s.works()
 	t.Judge("mcp.origin-absent", true, "", "") // what was served until here had none
-	first := New(t, "primary")
 	for _, site := range []string{"http://assay.example", "http://127.0.0.1.assay.example", "null"} {
 		ex, m := first.Do(with(first.Request(Encode(first.NextID(), "initialize", hello(Revision))), "Origin", site))
 		t.Judge("mcp.origin", ex.Status() != 0 && !served(ex, m), "no service of initialize with Origin: "+site, told(ex))

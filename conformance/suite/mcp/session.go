@@ -40,7 +40,9 @@ func Open(t *check.T, role string) *Session {
 	if ex.Status() != http.StatusOK || m.Result == nil {
 		t.Inconclusive("initialize was answered %d %s, so there is no session to try this in", ex.Status(), brief(ex))
 	}
-	s.Initialized()
+	if ex := s.Initialized(); ex.Status() >= 400 {
+		t.Inconclusive("notifications/initialized was answered %d %s, so there is no session to try this in", ex.Status(), brief(ex))
+	}
 	return s
 }
 
