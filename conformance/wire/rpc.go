@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"assay.kit/spec/schema"
@@ -41,13 +42,13 @@ func (m Message) Answers(id json.RawMessage) bool {
 // Code is the error's code; ok is false if there is no error or its code is no integer.
 func (m Message) Code() (code int, ok bool) {
 	var e struct {
-		Code *json.Number `json:"code"`
+		Code json.RawMessage `json:"code"`
 	}
-	if m.Error == nil || json.Unmarshal(m.Error, &e) != nil || e.Code == nil {
+	if m.Error == nil || json.Unmarshal(m.Error, &e) != nil || !isKind(e.Code, "integer") {
 		return 0, false
 	}
-	n, err := e.Code.Int64()
-	return int(n), err == nil
+	f, err := strconv.ParseFloat(string(e.Code), 64)
+	return int(f), err == nil
 }
 
 // ParseMessage reads one message; a body that is no object gives Err.

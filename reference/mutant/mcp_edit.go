@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"strings"
 
@@ -42,7 +43,9 @@ func streaming(change func(*reference.MCP)) func(*reference.MCP) {
 // posted is one POST with its message and its answer.
 type posted struct {
 	r    *http.Request
-	sent map[string]any
+	raw  []byte           // as it was sent
+	sent map[string]any   // the same, empty if it is no object
+	late []map[string]any // messages to be added at the end of a stream
 	*answer
 }
 
@@ -69,12 +72,23 @@ func post(next http.Handler, w http.ResponseWriter, r *http.Request, change func
 		return
 	}
 	body := bodyOf(r)
-	a := &posted{r: r, sent: decoded(body), answer: ask(next, r)}
+	a := &posted{r: r, raw: body, sent: decoded(body), answer: ask(next, r)}
 	if a.sent == nil {
 		a.sent = map[string]any{}
 	}
 	change(a)
+	for _, m := range a.late {
+		a.behind(m)
+	}
 	a.send(w)
+}
+
+// withBody is a request with another body.
+func withBody(r *http.Request, body []byte) *http.Request {
+	own := r.Clone(r.Context())
+	own.Body, own.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	own.Header.Del("Content-Length")
+	return own
 }
 
 func (a *posted) isStream() bool {

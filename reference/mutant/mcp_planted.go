@@ -211,7 +211,7 @@ func caught() []Mutant {
 		{
 			ID: "mcp-text-plain", Does: "Labels every answer as text/plain.", Contract: "seer",
 			Breaks: []string{"mcp.media-type", "mcp.initialize-result"},
-			May:    []May{{"mcp.version-answer", "a text is no message"}, {"mcp.version-counter", "a text is no message"},
+			May: []May{{"mcp.version-answer", "a text is no message"}, {"mcp.version-counter", "a text is no message"},
 				{"mcp.audience-own", "a text is no result"}},
 			MCP: posting(func(a *posted) {
 				if len(a.body) > 0 {

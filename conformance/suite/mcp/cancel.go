@@ -84,7 +84,8 @@ func cancelled(_ context.Context, t *check.T, _ check.Subject) {
 		t.Lanes(2, func(lane *check.T, i int) {
 			own := s.Fork(lane, i+1)
 			if i == 0 {
-				call, _ = own.Ask(id, "tools/call", map[string]any{"name": tool.Name, "arguments": arguments})
+				call, _ = own.Ask(id, "tools/call", map[string]any{"name": tool.Name, "arguments": arguments,
+					"_meta": map[string]any{"progressToken": json.RawMessage(id)}})
 				return
 			}
 			lane.Pause(underWay)
@@ -93,25 +94,28 @@ func cancelled(_ context.Context, t *check.T, _ check.Subject) {
 		judged = judgeCancelled(t, call, taken) || judged
 	}
 	if !judged {
-		t.NotApplicable("mcp.cancelled", "every call was answered before it could be cancelled")
+		t.NotApplicable("mcp.cancelled", "no call was seen to begin and could be cancelled before its answer")
 	}
 	s.alive("cancellations")
 }
 
-// judgeCancelled judges one call that was cancelled; false: it had been answered before.
+// judgeCancelled judges one call that was cancelled; false: it cannot be told. A response is one too many
+// only if the call had surely begun, by its progress, when it was cancelled, and the response was
+// surely not on its way when the cancellation was taken: anything else may be a race.
 func judgeCancelled(t *check.T, call, taken wire.Exchange) bool {
 	if taken.Status()/100 != 2 {
 		return false
 	}
 	if responds(call) {
-		if call.Last < taken.Last+tooLate {
-			return false // it may have been on its way
+		begun := len(call.Events) > 1 && call.Events[0].At < taken.Sent
+		if !begun || call.Events[len(call.Events)-1].At < taken.Last+tooLate {
+			return false
 		}
 		t.Judge("mcp.cancelled", false, "no response to a request that was cancelled", told(call))
 		return true
 	}
-	if call.End == wire.EndTimeout {
-		return false // a stream that stays open says nothing
+	if call.Status() != 200 && call.Status() != 202 || call.End == wire.EndTimeout {
+		return false // a refusal, or a stream that stays open, says nothing
 	}
 	return t.Judge("mcp.cancelled", true, "", "")
 }
