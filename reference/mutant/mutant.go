@@ -47,5 +47,5 @@ func All() []Mutant {
 		machines(), kept(), tools(), revisions(), actions(),
 		accesses(), workspaces(), limits(), expiries(), logs(), durabilities(),
 		spellings(), tenants(), seldom(),
-		planted(), rpcs())
+		planted(), rpcs(), unasked(), shapes())
 }
