@@ -43,6 +43,10 @@ type Call struct {
 	// (wire.EndOpen), and the same at the time-out. nil: streams are read to their end.
 	Until func(wire.Event) bool
 	Grace time.Duration // 0: 250 ms
+	// Listen bounds the reading of an event stream once it is open, where Until is set; it is then left
+	// open too. Timeout still bounds the wait for its head: a server that is slow to refuse is no other
+	// than one that is quick. 0: as long as the call may take.
+	Listen time.Duration
 }
 
 // REST sends requests to the profile's base URL and its MCP endpoint, and to nowhere else. net/http is not used: it

@@ -136,11 +136,7 @@ func (s *Session) bare(method string) wire.Request {
 
 // raw sends a GET or DELETE and looks at it for a moment only.
 func (s *Session) raw(rq wire.Request) wire.Exchange {
-	timeout := answerTime
-	if rq.Method == http.MethodGet {
-		timeout = glance
-	}
-	return s.T.Send(s.Role, rq, target.Call{Timeout: timeout, Until: func(wire.Event) bool { return true }})
+	return s.T.Send(s.Role, rq, target.Call{Timeout: answerTime, Listen: glance, Until: func(wire.Event) bool { return true }})
 }
 
 func versionHeader(_ context.Context, t *check.T, _ check.Subject) {

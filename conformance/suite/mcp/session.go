@@ -171,7 +171,7 @@ func (s *Session) Get(d time.Duration, lastEventID string, enough func(wire.Even
 		enough = func(wire.Event) bool { return false }
 	}
 	return s.T.Send(s.Role, wire.Request{Face: wire.FaceMCP, Method: http.MethodGet, Fields: fields},
-		target.Call{Timeout: d, Until: enough})
+		target.Call{Timeout: answerTime, Listen: d, Until: enough})
 }
 
 // Delete ends the session.
