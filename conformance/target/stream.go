@@ -49,7 +49,7 @@ func (r *REST) stream(ctx context.Context, cn *conn, ex *wire.Exchange, fr frami
 		case err != nil && satisfied && errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil:
 			ex.Last, ex.End = r.Now(), wire.EndOpen
 			return false
-		case len(data) == 0 && (c.Listen > 0 || ex.Req.Method == "GET") && errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(ctx.Err(), context.Canceled):
+		case len(data) == 0 && c.Listen > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(ctx.Err(), context.Canceled):
 			// A stream that was opened to listen has no end: that the time is up is ours, not the server's doing.
 			ex.Last, ex.End = r.Now(), wire.EndOpen
 			return false

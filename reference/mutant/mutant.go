@@ -47,5 +47,6 @@ func All() []Mutant {
 		machines(), kept(), tools(), revisions(), actions(),
 		accesses(), workspaces(), limits(), expiries(), logs(), durabilities(),
 		spellings(), tenants(), seldom(),
-		planted(), rpcs(), unasked(), shapes(), handshakes(), heading(), listings(), lifetimes(), flows())
+		planted(), rpcs(), unasked(), shapes(), handshakes(), heading(), listings(), lifetimes(), flows(),
+		doorkeepers(), directions())
 }
