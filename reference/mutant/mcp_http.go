@@ -199,7 +199,7 @@ func heading() []Mutant {
 				a.set(map[string]any{"name": "tools"})
 				a.send(w)
 			}),
-			May: []May{{"mcp.version-header", "of GET nothing is looked at"}},
+			May: []May{{"mcp.message", "a page is no message"}, {"mcp.result-or-error", "a page is no message"}},
 		},
 		{
 			ID: "mcp-version-header-post-only", Does: "Looks at MCP-Protocol-Version on POST only.", Contract: "seer",

@@ -92,6 +92,7 @@ func lifetimes() []Mutant {
 		{
 			ID: "mcp-sessions-mixed", Does: "Keeps the answers to requests by their ids alone, whatever their session.", Contract: "seer",
 			Breaks: []string{"mcp.session-apart"},
+			May:    []May{{"mcp.tools-shape", "the answer to a list may be that to a ping"}, {"mcp.media-type", "the answer may have another form"}},
 			MCP: serveBy(func() func(http.Handler, http.ResponseWriter, *http.Request) {
 				var mu sync.Mutex
 				kept := map[string]*answer{}

@@ -3,9 +3,11 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"assay.kit/conformance/check"
+	"assay.kit/conformance/target"
 	"assay.kit/conformance/wire"
 )
 
@@ -64,7 +66,7 @@ func responds(ex wire.Exchange) bool {
 }
 
 const (
-	underWay = 20 * time.Millisecond  // until a call has surely begun
+	underWay = 50 * time.Millisecond  // until a call that says nothing of itself is taken to have begun
 	tooLate  = 150 * time.Millisecond // after the cancellation was taken, a response is none that had been sent already
 	cancels  = 3                      // calls to cancel
 )
@@ -81,14 +83,19 @@ func cancelled(_ context.Context, t *check.T, _ check.Subject) {
 	for n := range cancels {
 		var call, taken wire.Exchange
 		id := json.RawMessage(`"assay-cancel-` + string(rune('a'+n)) + `"`)
+		begun := make(chan struct{})
 		t.Lanes(2, func(lane *check.T, i int) {
 			own := s.Fork(lane, i+1)
 			if i == 0 {
-				call, _ = own.Ask(id, "tools/call", map[string]any{"name": tool.Name, "arguments": arguments,
-					"_meta": map[string]any{"progressToken": json.RawMessage(id)}})
+				call = own.call(begun, Encode(id, "tools/call", map[string]any{"name": tool.Name, "arguments": arguments,
+					"_meta": map[string]any{"progressToken": id}}))
 				return
 			}
-			lane.Pause(underWay)
+			select { // without a word of it, the call has begun for all that can be known
+			case <-begun:
+			case <-time.After(underWay):
+			case <-lane.Context().Done():
+			}
 			taken = own.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": "assay"})
 		})
 		judged = judgeCancelled(t, call, taken) || judged
@@ -97,6 +104,14 @@ func cancelled(_ context.Context, t *check.T, _ check.Subject) {
 		t.NotApplicable("mcp.cancelled", "no call was seen to begin and could be cancelled before its answer")
 	}
 	s.alive("cancellations")
+}
+
+// call sends a body and closes begun at the first event of its answer, or at its end.
+func (s *Session) call(begun chan<- struct{}, body []byte) wire.Exchange {
+	once := sync.OnceFunc(func() { close(begun) })
+	defer once()
+	ex, _ := s.DoWithin(s.Request(body), target.Call{Timeout: answerTime, Until: func(wire.Event) bool { once(); return false }})
+	return ex
 }
 
 // judgeCancelled judges one call that was cancelled; false: it cannot be told. A response is one too many

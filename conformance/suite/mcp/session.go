@@ -144,10 +144,15 @@ func (s *Session) Do(rq wire.Request) (wire.Exchange, wire.Message) {
 	return s.DoWithin(rq, target.Call{Timeout: answerTime})
 }
 
-// DoWithin is Do with bounds of the case's own; Until is set here.
+// DoWithin is Do with bounds of the case's own. Until is told each event too, and may end the reading
+// before the response.
 func (s *Session) DoWithin(rq wire.Request, c target.Call) (wire.Exchange, wire.Message) {
 	asked := wire.ParseMessage(rq.Body)
+	enough := c.Until
 	c.Until = func(e wire.Event) bool {
+		if enough != nil && enough(e) {
+			return true
+		}
 		events, _ := wire.ParseStream(e.Data)
 		for _, ev := range events {
 			if m := wire.ParseMessage(ev.Data); m.Err == nil && m.Method == nil && (m.Result != nil || m.Error != nil) {
