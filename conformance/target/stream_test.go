@@ -43,14 +43,17 @@ func TestStream(t *testing.T) {
 		until  string
 		events int
 		end    wire.End
+		listen time.Duration
 	}{
-		{"ends", "two", 4, wire.EndComplete},
-		{"stays", "two", 3, wire.EndOpen},
-		{"stays", "never", 3, wire.EndTimeout},
-		{"breaks", "two", 2, wire.EndTruncated},
-		{"floods", "never", 0, wire.EndOversize},
+		{"ends", "two", 4, wire.EndComplete, 0},
+		{"ends", "two", 4, wire.EndComplete, time.Second},
+		{"stays", "two", 3, wire.EndOpen, 0},
+		{"stays", "never", 3, wire.EndTimeout, 0},
+		{"stays", "never", 3, wire.EndOpen, 50 * time.Millisecond},
+		{"breaks", "two", 2, wire.EndTruncated, 0},
+		{"floods", "never", 0, wire.EndOversize, 0},
 	} {
-		t.Run(tc.how+"-"+tc.until, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s-%s-%s", tc.how, tc.until, tc.listen), func(t *testing.T) {
 			p := &Profile{BaseURL: s.URL, MCPURL: s.URL + "/mcp", Credentials: map[string]Credential{"primary": {Bearer: NewSecret("token-of-test")}}}
 			r, err := New(p, Options{MaxBody: 64 << 10})
 			if err != nil {
@@ -58,7 +61,7 @@ func TestStream(t *testing.T) {
 			}
 			defer r.Close()
 			ex := r.Do(context.Background(), "primary", wire.Request{Face: wire.FaceMCP, Method: "GET", Target: "/" + tc.how}, Call{
-				Timeout: time.Second, Grace: 50 * time.Millisecond,
+				Timeout: time.Second, Grace: 50 * time.Millisecond, Listen: tc.listen,
 				Until: func(e wire.Event) bool { return strings.Contains(string(e.Data), "data: "+tc.until) }})
 			if ex.End != tc.end || tc.events > 0 && len(ex.Events) != tc.events {
 				t.Errorf("end %s (%s), %d events", ex.End, ex.Err, len(ex.Events))
