@@ -168,6 +168,7 @@ func versionHeader(_ context.Context, t *check.T, _ check.Subject) {
 }
 
 func origin(_ context.Context, t *check.T, _ check.Subject) {
+	reachable(t)
 	first := New(t, "primary")
 	hi := first.Request(Encode(first.NextID(), "initialize", hello(Revision)))
 	if ex, m := first.Do(hi); m.Result == nil && endpointURL(t.Profile()) != nil {

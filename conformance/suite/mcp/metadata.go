@@ -21,6 +21,7 @@ const wellKnown = "/.well-known/oauth-protected-resource"
 var resourceMetadata = regexp.MustCompile(`(?i)(?:^|[\s,])resource_metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))`)
 
 func metadata(_ context.Context, t *check.T, _ check.Subject) {
+	reachable(t)
 	nobody := New(t, "")
 	ex, _ := nobody.Call("initialize", hello(Revision))
 	if ex.Status() != http.StatusUnauthorized {
