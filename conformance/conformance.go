@@ -88,6 +88,21 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if err := probe(ctx, o, caller); err != nil {
 		return nil, err
 	}
+	found := ""
+	if o.Profile.MCPURL == "auto" && len(o.Contract.Tools) > 0 {
+		if found = findMCP(ctx, o.Contract, caller); found != "" {
+			own := *o.Profile
+			own.MCPURL = ""
+			o.Profile = &own
+			if cases, skipped, err = Plan(o); err != nil {
+				return nil, err
+			}
+		} else {
+			own := *o.Profile
+			own.MCPURL = caller.MCPEndpoint() // from here on it is known
+			o.Profile = &own
+		}
+	}
 	e := env(o, caller, epoch)
 	delay := ""
 	if later := o.Contract.Doc.Backpressure; later != nil && later.Delay.Part == "header" {
@@ -109,6 +124,9 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	if n := caller.Renewed(); n > 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the target refused tokens that it had taken before, and the credential commands gave new ones (%d times): "+
 			"if they had not expired, that is a fault of the target", n))
+	}
+	if found != "" {
+		rep.Warnings = append(rep.Warnings, found)
 	}
 	rep.Warnings = append(rep.Warnings, unjudged(rep.Cases)...)
 	rep.Build(o.Contract)

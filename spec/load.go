@@ -70,6 +70,7 @@ func FromTools(list json.RawMessage, name string) (*Contract, error) {
 	}
 	l.sources([]*tree.Node{root})
 	l.manifests(root)
+	l.protocol()
 	if len(l.c.Tools) == 0 && len(l.problems) == 0 {
 		l.problem(root, "", "the list has no tools")
 	}
@@ -210,6 +211,7 @@ func (l *loader) load(doc, tools *tree.Node, rows []*tree.Node) {
 	for _, r := range rows {
 		l.requirements(r)
 	}
+	l.protocol()
 	if len(l.c.Ops) == 0 && len(l.c.Tools) == 0 && len(l.problems) == 0 {
 		l.problem(cmp.Or(doc, tools), "add paths, or tools", "the contract has neither operations nor tools")
 	}

@@ -36,6 +36,7 @@ type Subject struct {
 	Name  string            // unique within the check, without spaces: the operation's id, or a pair "a+b"
 	Op    *spec.Operation   // the operation under test
 	Other *spec.Operation   // of a pair
+	Tool  *spec.Tool        // the tool under test, on the MCP face
 	Calls []*spec.Operation // further operations that the case calls: for origin, effect and absent
 }
 

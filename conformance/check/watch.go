@@ -69,14 +69,11 @@ func newWatcher(c *spec.Contract, rules []wire.Rule) *watcher {
 }
 
 func (w *watcher) look(ex wire.Exchange) {
-	if ex.End != wire.EndComplete {
+	if ex.End != wire.EndComplete && ex.End != wire.EndOpen {
 		return
 	}
 	v := wire.NewView(w.contract, ex)
-	op := "other" // what the target was asked, not what a check that bends paths had in mind
-	if o := v.Operation(); o != nil {
-		op = o.ID
-	}
+	op := v.Subject()
 	for _, rule := range w.rules {
 		if findings, judged := rule.Look(v); judged {
 			w.note(rule.Claim, op, ex, findings)
@@ -107,7 +104,7 @@ func (w *watcher) note(claim, op string, ex wire.Exchange, findings []wire.Findi
 // unique judges the one passive claim that needs a memory: no request id comes twice.
 func (w *watcher) unique(ex wire.Exchange) ([]wire.Finding, bool) {
 	e := w.contract.Doc.Correlation
-	if e == nil || len(w.rules) == 0 {
+	if e == nil || len(w.rules) == 0 || ex.Req.Face != wire.FaceREST {
 		return nil, false
 	}
 	id := ex.Header(e.Name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"assay.kit/conformance/check"
+	"assay.kit/conformance/suite/mcp"
 	"assay.kit/conformance/suite/seer"
 	"assay.kit/spec"
 )
@@ -34,6 +35,7 @@ func All(c *spec.Contract) []check.Check {
 		events(),
 		expiry(),
 		durability(),
+		mcp.Checks(),
 		own,
 	)
 }

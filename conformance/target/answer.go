@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httputil"
 	"strconv"
 	"strings"
 
@@ -142,14 +141,7 @@ func framingOf(method string, h wire.Head) (framing, error) {
 // read reads the body, at most limit bytes, and calls enter before it reads more than the beginning;
 // what arrived comes back with the error too.
 func (f framing) read(br *bufio.Reader, limit int64, enter func() error) ([]byte, error) {
-	var src io.Reader = br
-	switch {
-	case f.chunked:
-		src = httputil.NewChunkedReader(br)
-	case f.length >= 0:
-		src = io.LimitReader(br, f.length)
-	}
-	src = &gate{Reader: src, free: maxBroken, enter: enter}
+	src := &gate{Reader: f.source(br), free: maxBroken, enter: enter}
 	body, err := readUpTo(src, limit, f.length)
 	switch {
 	case int64(len(body)) > limit:

@@ -37,6 +37,9 @@ const (
 	AddItem      Capability = "add_item"
 )
 
+// MCP is the second face of the target.
+const MCP Capability = "mcp"
+
 // Sandbox says that financial operations reach no real money.
 const Sandbox Capability = "sandbox"
 
@@ -53,6 +56,7 @@ const (
 	credentialKind kind = iota
 	hookKind
 	flagKind
+	faceKind
 )
 
 // capability is one row of the closed list.
@@ -91,6 +95,7 @@ func rows() []capability {
 		{Unavailable, hookKind, "answering 503 for a while"},
 		{AddItem, hookKind, "adding an item to a collection that the API cannot add to"},
 		{Sandbox, flagKind, "financial operations that move no real money"},
+		{MCP, faceKind, "the same domain as tools, by the Model Context Protocol"},
 	}
 }
 
@@ -127,6 +132,8 @@ func (c Capability) Unlock() string {
 		return ""
 	case r.kind == flagKind:
 		return string(c) + ": true"
+	case r.kind == faceKind:
+		return "mcp_url: https://...   # or auto: what the connection names"
 	case r.kind == hookKind:
 		return "hooks:\n  " + string(c) + ": {exec: [...]}   # or {http: {method: POST, url: ...}}"
 	case c == Rotated:

@@ -20,7 +20,7 @@ const atOnce = 16 << 10
 
 // exchange writes the request and reads the answer on one connection, and fills in ex. The
 // connection is given back or closed.
-func (r *REST) exchange(ctx context.Context, cn *conn, ex *wire.Exchange, c Call) {
+func (r *REST) exchange(ctx context.Context, to *site, cn *conn, ex *wire.Exchange, c Call) {
 	deadline, _ := ctx.Deadline()
 	_ = cn.SetDeadline(deadline)
 	// A cancelled run must not wait for the deadline of the call.
@@ -28,14 +28,14 @@ func (r *REST) exchange(ctx context.Context, cn *conn, ex *wire.Exchange, c Call
 	keep := false
 	defer func() {
 		if stop() && keep {
-			r.pool.put(cn)
+			to.pool.put(cn)
 			return
 		}
 		_ = cn.Close()
 	}()
 
 	wrote := make(chan error, 1)
-	message := r.message(ex.Req)
+	message := to.message(ex.Req)
 	send := func() {
 		_, err := cn.Write(message)
 		wrote <- err
@@ -67,7 +67,7 @@ func (r *REST) exchange(ctx context.Context, cn *conn, ex *wire.Exchange, c Call
 		ex.Last, ex.End = r.Now(), wire.EndCut
 		return
 	}
-	reuse := r.answer(ctx, cn, ex)
+	reuse := r.answer(ctx, cn, ex, c)
 	select {
 	case err := <-wrote:
 		keep = reuse && err == nil
@@ -78,16 +78,16 @@ func (r *REST) exchange(ctx context.Context, cn *conn, ex *wire.Exchange, c Call
 }
 
 // message is the request as it goes over the wire.
-func (r *REST) message(rq wire.Request) []byte {
+func (s *site) message(rq wire.Request) []byte {
 	var b strings.Builder
 	b.Grow(512 + len(rq.Body))
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", rq.Method, r.requestTarget(rq.Target))
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", rq.Method, s.requestTarget(rq.Target))
 	line := func(name, value string) { b.WriteString(name + ": " + value + "\r\n") }
-	if r.forwarded() && !r.proxy.auth.IsZero() {
-		line("Proxy-Authorization", r.proxy.auth.Reveal()) // not among the fields, so that no record holds it
+	if s.forwarded() && !s.proxy.auth.IsZero() {
+		line("Proxy-Authorization", s.proxy.auth.Reveal()) // not among the fields, so that no record holds it
 	}
 	if !hasField(rq.Fields, "Host") {
-		line("Host", r.host)
+		line("Host", s.host)
 	}
 	for _, f := range rq.Fields {
 		line(f.Name, f.Value)
@@ -100,18 +100,18 @@ func (r *REST) message(rq wire.Request) []byte {
 	return []byte(b.String())
 }
 
-func (r *REST) requestTarget(target string) string {
-	if r.prefix == "" && target[0] == '?' {
+func (s *site) requestTarget(target string) string {
+	if s.prefix == "" && (target == "" || target[0] == '?') {
 		target = "/" + target // an origin-form target has a path (RFC 9112 §3.2.1)
 	}
-	if r.forwarded() {
-		return "http://" + r.host + r.prefix + target // absolute-form (RFC 9112 §3.2.2)
+	if s.forwarded() {
+		return "http://" + s.host + s.prefix + target // absolute-form (RFC 9112 §3.2.2)
 	}
-	return r.prefix + target
+	return s.prefix + target
 }
 
 // answer reads head and body; it reports whether the connection may carry another request.
-func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange) (reuse bool) {
+func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange, c Call) (reuse bool) {
 	head, err := readAnswer(cn.br, r.opt.MaxHead)
 	if err != nil {
 		r.ended(ctx, ex, err, wire.EndReset)
@@ -122,6 +122,9 @@ func (r *REST) answer(ctx context.Context, cn *conn, ex *wire.Exchange) (reuse b
 	if err != nil {
 		r.ended(ctx, ex, err, wire.EndGarbage)
 		return false
+	}
+	if c.Until != nil && isEventStream(head) {
+		return r.stream(ctx, cn, ex, fr, c)
 	}
 	body, err := r.body(ctx, cn, fr)
 	if n := len(body); err != nil && n > maxBroken { // nobody judges it, and many lanes may hold one

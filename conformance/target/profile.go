@@ -144,6 +144,8 @@ func (p *Profile) Has(c Capability) bool {
 		return false
 	case r.kind == flagKind:
 		return p.Sandbox
+	case r.kind == faceKind:
+		return p.MCPURL != ""
 	case r.kind == hookKind:
 		_, ok := p.Hooks[c]
 		return ok

@@ -68,7 +68,7 @@ func TestProfile(t *testing.T) {
 	if p.BaseURL != "https://h.example:8443/api" || p.Contract != "seer" || p.MCPURL != "auto" || !p.Sandbox {
 		t.Errorf("%+v", p)
 	}
-	want := []Capability{Primary, SecondClient, Rotated, Limited, Restart, AdvanceClock, Sandbox}
+	want := []Capability{Primary, SecondClient, Rotated, Limited, Restart, AdvanceClock, Sandbox, MCP}
 	if got := p.Capabilities(); !slices.Equal(got, want) {
 		t.Errorf("capabilities %v", got)
 	}

@@ -86,33 +86,33 @@ func proxySecrets(s Secret) []Secret {
 }
 
 // forwarded reports whether requests go to a proxy as they are, without a tunnel.
-func (r *REST) forwarded() bool { return r.proxy != nil && r.tls == nil }
+func (s *site) forwarded() bool { return s.proxy != nil && s.tls == nil }
 
 // dial opens a connection to the target, or to the proxy, through its tunnel if TLS follows.
-func (r *REST) dial(ctx context.Context) (net.Conn, error) {
-	if r.proxy == nil {
-		nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.addr)
+func (s *site) dial(ctx context.Context, maxHead int) (net.Conn, error) {
+	if s.proxy == nil {
+		nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 		if err != nil {
-			return nil, fmt.Errorf("no connection to %s: %w", r.addr, err)
+			return nil, fmt.Errorf("no connection to %s: %w", s.addr, err)
 		}
 		return nc, nil
 	}
-	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.proxy.addr)
+	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.proxy.addr)
 	if err != nil {
-		return nil, fmt.Errorf("no connection to the proxy %s: %w", r.proxy.addr, err)
+		return nil, fmt.Errorf("no connection to the proxy %s: %w", s.proxy.addr, err)
 	}
-	if r.tls == nil {
+	if s.tls == nil {
 		return nc, nil
 	}
-	if err := r.tunnel(ctx, nc); err != nil {
+	if err := s.tunnel(ctx, nc, maxHead); err != nil {
 		_ = nc.Close()
-		return nil, fmt.Errorf("no tunnel to %s through the proxy %s: %w", r.addr, r.proxy.addr, err)
+		return nil, fmt.Errorf("no tunnel to %s through the proxy %s: %w", s.addr, s.proxy.addr, err)
 	}
 	return nc, nil
 }
 
 // tunnel asks the proxy to pass on what follows.
-func (r *REST) tunnel(ctx context.Context, nc net.Conn) error {
+func (s *site) tunnel(ctx context.Context, nc net.Conn, maxHead int) error {
 	deadline, _ := ctx.Deadline()
 	if err := nc.SetDeadline(deadline); err != nil {
 		return err
@@ -120,15 +120,15 @@ func (r *REST) tunnel(ctx context.Context, nc net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	auth := ""
-	if !r.proxy.auth.IsZero() {
-		auth = "Proxy-Authorization: " + r.proxy.auth.Reveal() + "\r\n"
+	if !s.proxy.auth.IsZero() {
+		auth = "Proxy-Authorization: " + s.proxy.auth.Reveal() + "\r\n"
 	}
-	if _, err := fmt.Fprintf(nc, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", r.addr, r.addr, auth); err != nil {
+	if _, err := fmt.Fprintf(nc, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", s.addr, s.addr, auth); err != nil {
 		return err
 	}
 	// The server waits for our TLS greeting, so nothing but the proxy's answer can be in the buffer.
 	br := bufio.NewReader(nc)
-	head, err := readHead(br, r.opt.MaxHead)
+	head, err := readHead(br, maxHead)
 	switch {
 	case err != nil:
 		return err

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -40,6 +39,15 @@ type Call struct {
 	Timeout   time.Duration // for the whole exchange; 0: the caller's default
 	Cut       Cut
 	FreshConn bool // do not reuse a connection
+	// Until ends the reading of an event stream (text/event-stream): it is told each event as it
+	// arrives. After true, the server has Grace to end the stream by itself; then it is left open
+	// (wire.EndOpen), and the same at the time-out. nil: streams are read to their end.
+	Until func(wire.Event) bool
+	Grace time.Duration // 0: 250 ms
+	// Listen bounds the reading of an event stream once it is open, where Until is set; it is then left
+	// open too. Timeout still bounds the wait for its head: a server that is slow to refuse is no other
+	// than one that is quick. 0: as long as the call may take.
+	Listen time.Duration
 }
 
 // maxLarge bodies are read at a time.
@@ -48,19 +56,14 @@ const maxLarge = 8
 // maxTarget bounds a request target: one that holds what an answer gave may be of any length.
 const maxTarget = 256 << 10
 
-// REST sends requests to the profile's base URL and to nowhere else. net/http is not used: it
+// REST sends requests to the profile's base URL and its MCP endpoint, and to nowhere else. net/http is not used: it
 // re-sends keyed POSTs and every GET by itself when a reused connection breaks, normalises targets
 // and header names, and so hides what must be judged. Safe for concurrent use.
 type REST struct {
 	profile *Profile
 	opt     Options
-	addr    string // host:port to dial
-	host    string // Host field
-	prefix  string // path of the base URL, escaped, without trailing slash
-	origin  string // scheme://host:port, normalised
-	tls     *tls.Config
-	proxy   *proxy // nil: the target is reached directly
-	pool    *pool
+	*site         // of the base URL
+	mcp     *site // of the MCP endpoint; nil: none
 	redact  *Redactor
 	tokens  *tokens
 	large   chan struct{} // room to read a large body
@@ -68,29 +71,22 @@ type REST struct {
 
 // New prepares a caller; nothing is sent.
 func New(p *Profile, o Options) (*REST, error) {
-	base, err := checkBaseURL(p.BaseURL)
+	r := &REST{profile: p, opt: o.withDefaults()}
+	base, err := newSite(p.BaseURL, p, r.opt.MaxIdle)
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, errors.New("the base URL is no URL")
-	}
-	r := &REST{profile: p, opt: o.withDefaults(), host: u.Host, prefix: u.EscapedPath(), addr: address(u), origin: originOf(u)}
-	if u.Scheme == "https" {
-		if r.tls, err = tlsConfig(p.TLS, u.Hostname()); err != nil {
-			return nil, err
+	r.site = base
+	if p.MCPURL != "" && p.MCPURL != "auto" {
+		if err := r.UseMCP(p.MCPURL); err != nil {
+			return nil, fmt.Errorf("mcp_url: %w", err)
 		}
-	}
-	if r.proxy, err = proxyFor(p.Proxy, u.Hostname()); err != nil {
-		return nil, err
 	}
 	r.redact = NewRedactor(p)
 	if p.runsCommands() {
 		r.redact.Add(fromEnvironment(os.Environ())...)
 	}
 	r.tokens = newTokens(p, r.redact)
-	r.pool = newPool(r.opt.MaxIdle)
 	r.large = make(chan struct{}, maxLarge)
 	return r, nil
 }
@@ -118,7 +114,12 @@ func (o Options) withDefaults() Options {
 }
 
 // Close drops idle connections.
-func (r *REST) Close() { r.pool.drop() }
+func (r *REST) Close() {
+	r.pool.drop()
+	if r.mcp != nil {
+		r.mcp.pool.drop()
+	}
+}
 
 // Redactor hides the profile's secrets and every token that a command has printed so far.
 func (r *REST) Redactor() *Redactor { return r.redact }
@@ -195,15 +196,19 @@ func (r *REST) once(ctx context.Context, role string, rq wire.Request, c Call) w
 		return refuse(err)
 	}
 	ex.Req.Fields = fields
+	to, err := r.siteOf(ex.Req)
+	if err != nil {
+		return refuse(err)
+	}
 	if err := sendable(ex.Req); err != nil {
 		return refuse(err)
 	}
-	cn, err := r.connect(ctx, c.FreshConn || c.Cut != CutNone)
+	cn, err := to.connect(ctx, c.FreshConn || c.Cut != CutNone, r.opt.MaxHead)
 	if err != nil {
 		return refuse(err)
 	}
 	ex.Sent = r.Now()
-	r.exchange(ctx, cn, &ex, c)
+	r.exchange(ctx, to, cn, &ex, c)
 	if ex.Err != "" {
 		ex.Err = r.redact.Text(ex.Err)
 	}
@@ -237,6 +242,7 @@ func sendable(rq wire.Request) error {
 	switch {
 	case !isToken(rq.Method):
 		return fmt.Errorf("not sent: %q is no method", rq.Method)
+	case rq.Target == "" && rq.Face == wire.FaceMCP: // the endpoint itself
 	case rq.Target == "" || !strings.ContainsRune("/?", rune(rq.Target[0])):
 		return fmt.Errorf("not sent: target %q must begin with / or ?", rq.Target)
 	case len(rq.Target) > maxTarget:
@@ -252,25 +258,25 @@ func sendable(rq wire.Request) error {
 	return nil
 }
 
-func (r *REST) connect(ctx context.Context, fresh bool) (*conn, error) {
+func (s *site) connect(ctx context.Context, fresh bool, maxHead int) (*conn, error) {
 	if !fresh {
-		if cn := r.pool.take(); cn != nil {
+		if cn := s.pool.take(); cn != nil {
 			return cn, nil
 		}
 	}
-	nc, err := r.dial(ctx)
+	nc, err := s.dial(ctx, maxHead)
 	if err != nil {
 		return nil, err
 	}
-	if r.tls == nil {
-		return newConn(nc, r.opt.MaxHead), nil
+	if s.tls == nil {
+		return newConn(nc, maxHead), nil
 	}
-	tc := tls.Client(nc, r.tls)
+	tc := tls.Client(nc, s.tls)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = nc.Close()
-		return nil, fmt.Errorf("no TLS connection to %s: %w", r.addr, err)
+		return nil, fmt.Errorf("no TLS connection to %s: %w", s.addr, err)
 	}
-	return newConn(tc, r.opt.MaxHead), nil
+	return newConn(tc, maxHead), nil
 }
 
 func hasField(fs []wire.Field, name string) bool {
@@ -290,18 +296,19 @@ func targetOf(u *url.URL) string {
 	return t
 }
 
-func address(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
-}
-
-func originOf(u *url.URL) string { return strings.ToLower(u.Scheme) + "://" + address(u) }
-
 // Redact returns a copy of an exchange that may be recorded.
 func (r *REST) Redact(ex wire.Exchange) wire.Exchange { return r.redact.Redact(ex) }
 
 // Curl writes an exchange's request as a shell line against the profile's base URL.
-func (r *REST) Curl(ex wire.Exchange) string { return Curl(r.redact.Redact(ex), r.profile.BaseURL) }
+func (r *REST) Curl(ex wire.Exchange) string {
+	base := r.profile.BaseURL
+	if r.mcp != nil {
+		switch ex.Req.Face {
+		case wire.FaceMCP:
+			base = r.mcp.origin + r.mcp.prefix
+		case wire.FaceMCPHost:
+			base = r.mcp.origin
+		}
+	}
+	return Curl(r.redact.Redact(ex), base)
+}

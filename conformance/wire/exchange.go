@@ -14,9 +14,20 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// Request is what is to be sent. Target is path and query, already escaped, appended to the base
+// Face says what a request's target is relative to.
+type Face string
+
+// Faces.
+const (
+	FaceREST    Face = ""         // the base URL
+	FaceMCP     Face = "mcp"      // the MCP endpoint; the target may be empty
+	FaceMCPHost Face = "mcp-host" // the origin of the MCP endpoint, where its well-known documents are
+)
+
+// Request is what is to be sent. Target is path and query, already escaped, appended to the face's
 // URL as it is: a request that tests odd spellings needs every byte kept.
 type Request struct {
+	Face      Face    `json:"face,omitempty"`
 	Operation string  `json:"operation,omitempty"` // id in the contract; "" if it is none of its operations
 	Method    string  `json:"method"`
 	Target    string  `json:"target"`
@@ -52,6 +63,7 @@ const (
 	EndTruncated End = "truncated" // body shorter than promised
 	EndOversize  End = "oversize"  // head or body over our bound
 	EndGarbage   End = "garbage"   // not HTTP
+	EndOpen      End = "open"      // a stream that we left when we had what we came for
 )
 
 // Exchange is one request and what came of it. Times are since the run began, on the monotonic clock.

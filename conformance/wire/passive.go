@@ -31,18 +31,13 @@ type Finding struct {
 func Passive() []Rule {
 	rule := func(claim, says string, look func(*View) verdict) Rule {
 		return Rule{Claim: claim, Says: says, Look: func(v *View) ([]Finding, bool) {
-			if v.End != EndComplete {
+			if v.End != EndComplete || v.Req.Face != FaceREST {
 				return nil, false
 			}
-			result := look(v)
-			for i := range result.findings {
-				f := &result.findings[i]
-				f.Claim, f.Operation, f.Status = claim, v.opID(), v.Head.Status
-			}
-			return result.findings, result.judged
+			return v.named(claim, look(v))
 		}}
 	}
-	return []Rule{
+	return append([]Rule{
 		rule("wire.server-error", "No request makes the server fail: no 5xx but the contract's own 503.", serverError),
 		rule("wire.status", "Every status is one that the contract documents for the operation.", documentedStatus),
 		rule("wire.schema", "Every answer's body keeps its documented schema.", keepsSchema),
@@ -60,7 +55,16 @@ func Passive() []Rule {
 		rule("wire.retry-after", "A refusal that means later says when, as delta-seconds or HTTP-date.", retryAfter),
 		rule("wire.www-authenticate", "Every 401 carries a Bearer challenge.", challenge),
 		rule("wire.allow", "Every 405 lists the methods that the path has.", allow),
+	}, mcpRules()...)
+}
+
+// named puts the claim and the place on what a rule found.
+func (v *View) named(claim string, result verdict) ([]Finding, bool) {
+	for i := range result.findings {
+		f := &result.findings[i]
+		f.Claim, f.Operation, f.Status = claim, v.opID(), v.Head.Status
 	}
+	return result.findings, result.judged
 }
 
 // RequestIDUnique is the claim of UniqueRequestIDs.
@@ -128,11 +132,19 @@ type View struct {
 	err    error // why it is not
 	placed []placed
 	walked bool
+
+	sent     Message // on the MCP face: what was asked, zero if it was no message
+	messages []Message
 }
 
 // NewView prepares an exchange for the rules.
 func NewView(c *spec.Contract, ex Exchange) *View {
-	v := &View{Exchange: ex, c: c, op: DocumentedOperation(c, ex), body: ex.Body()}
+	v := &View{Exchange: ex, c: c, body: ex.Body()}
+	if ex.Req.Face != FaceREST {
+		v.mcp()
+		return v
+	}
+	v.op = DocumentedOperation(c, ex)
 	v.answer = answerOf(v.op, ex.Head.Status)
 	v.value, v.err = decodeBody(v.body)
 	return v
@@ -146,6 +158,19 @@ func (v *View) opID() string {
 		return ""
 	}
 	return v.op.ID
+}
+
+// Subject is what passive claims are told apart by: what the target was asked, whatever the check
+// that bends paths had in mind.
+func (v *View) Subject() string {
+	switch {
+	case v.Req.Face != FaceREST:
+		return v.mcpSubject()
+	case v.op != nil:
+		return v.op.ID
+	default:
+		return "other"
+	}
 }
 
 // isError reports whether the answer is a refusal that the contract's error form covers: of one of
@@ -176,7 +201,10 @@ func correlationHeader(c *spec.Contract) (string, bool) {
 	return e.Name, true
 }
 
-var errEmpty = errors.New("the body is empty")
+var (
+	errEmpty    = errors.New("the body is empty")
+	errNoObject = errors.New("the message is no JSON object")
+)
 
 func decodeBody(body []byte) (any, error) {
 	if len(body) == 0 {

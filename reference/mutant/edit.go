@@ -29,6 +29,9 @@ func (a *answer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Flush has nothing to do: what is kept is sent on when it is whole.
+func (a *answer) Flush() {}
+
 // ask lets a server answer a request.
 func ask(h http.Handler, r *http.Request) *answer {
 	a := &answer{header: http.Header{}, status: http.StatusOK}
