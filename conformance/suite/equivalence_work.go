@@ -10,6 +10,7 @@ import (
 	"assay.kit/conformance/suite/mcp"
 	"assay.kit/conformance/target"
 	"assay.kit/spec"
+	"assay.kit/spec/schema"
 	"assay.kit/spec/tree"
 )
 
@@ -216,17 +217,29 @@ func pageOf(c *spec.Contract, tool *spec.Tool) (argument string, next tree.Point
 	}
 	// An invocation has no collection of its own: the input's cursor is the one that its results give.
 	const cursor = "cursor"
-	if hasProperty(tool.Input.Raw(), cursor) && hasProperty(tool.Structured.Raw(), "next_"+cursor) {
+	if hasProperty(tool.Input, cursor) && hasProperty(tool.Structured, "next_"+cursor) {
 		return cursor, tree.PointerTo("next_" + cursor)
 	}
 	return "", ""
 }
 
-func hasProperty(raw any, name string) bool {
-	m, _ := raw.(map[string]any)
-	props, _ := m["properties"].(map[string]any)
-	_, there := props[name]
-	return there
+// hasProperty reports whether an object schema names a property, behind its references.
+func hasProperty(s *schema.Schema, name string) bool {
+	raw := s.Raw()
+	const most = 16
+	for range most {
+		m, _ := raw.(map[string]any)
+		props, _ := m["properties"].(map[string]any)
+		if _, there := props[name]; there {
+			return true
+		}
+		next, ok := s.Deref(raw)
+		if !ok {
+			return false
+		}
+		raw = next
+	}
+	return false
 }
 
 func givesPages(c *spec.Contract, tool *spec.Tool) bool {
@@ -350,30 +363,29 @@ func equivalentKey(_ context.Context, t *check.T, s check.Subject) {
 		}
 		id, got := valueText(first.value, s.Op.Creates.ID.Pointer), valueText(again.value, s.Op.Creates.ID.Pointer)
 		t.Judge(claim, again.ok && id == got, "the answer that made "+id, again.told)
-		changed, ok := otherArguments(t, c)
-		if !ok {
-			continue
-		}
-		if fresh := f.one(changed, !mcpFirst); !fresh.ok { // shown admissible first
-			continue
-		}
-		other := keyed(changed, !mcpFirst)
-		if other.known {
-			t.Judge(claim, !other.ok, "a refusal of another payload under the key", other.told)
+		for _, changed := range otherArguments(t, c) {
+			if fresh := f.one(changed, !mcpFirst); !fresh.ok { // shown admissible first
+				continue
+			}
+			if other := keyed(changed, !mcpFirst); other.known {
+				t.Judge(claim, !other.ok, "a refusal of another payload under the key", other.told)
+			}
+			break
 		}
 	}
 	t.NotApplicable(claim, "nothing was made under a key")
 }
 
-// otherArguments are arguments that the schema takes too, and that differ in the payload.
-func otherArguments(t *check.T, c toolCall) (other toolCall, ok bool) {
-	const tries = 40
+// otherArguments are calls that the schema takes too, and whose payload is another. What they mean may
+// be refused all the same.
+func otherArguments(t *check.T, c toolCall) (others []toolCall) {
+	const tries, most = 60, 8
 	for _, change := range gen.Neighbours(c.tool.Input, c.args, tries, placed(t, c)) {
 		tokens := change.Pointer.Tokens()
-		if len(tokens) == 0 || c.isParameter(tokens[0]) || c.tool.Key != nil && tokens[0] == c.tool.Key.Argument {
+		if len(tokens) == 0 || c.isParameter(tokens[0]) || c.tool.Key != nil && tokens[0] == c.tool.Key.Argument || len(others) == most {
 			continue
 		}
-		return c.with(change.Value), true
+		others = append(others, c.with(change.Value))
 	}
-	return c, false
+	return others
 }

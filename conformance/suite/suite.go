@@ -36,6 +36,7 @@ func All(c *spec.Contract) []check.Check {
 		expiry(),
 		durability(),
 		mcp.Checks(),
+		mcpTools(),
 		equivalence(),
 		own,
 	)
