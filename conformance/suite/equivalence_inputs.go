@@ -2,8 +2,10 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -11,6 +13,8 @@ import (
 	"assay.kit/conformance/gen"
 	"assay.kit/conformance/suite/mcp"
 	"assay.kit/spec"
+	"assay.kit/spec/schema"
+	"assay.kit/spec/tree"
 )
 
 // mostJobs bounds the generated inputs of one tool that may begin a job.
@@ -18,49 +22,86 @@ const mostJobs = 3
 
 // equivalentInputs draws inputs. What makes an input right or wrong does not matter: the faces must agree.
 func equivalentInputs(_ context.Context, t *check.T, s check.Subject) {
-	all := revisionsOf(t.Contract(), s.Tool.Name)
+	var bases []toolCall
+	for _, tool := range revisionsOf(t.Contract(), s.Tool.Name) {
+		for i := range tool.Examples {
+			if c := exampleCall(t, tool, primary, i); len(tool.Input.Validate(c.args)) == 0 {
+				bases = append(bases, c)
+			}
+		}
+	}
+	if len(bases) == 0 {
+		t.Inconclusive("no example fits the tool's input schema with what there is at the target")
+	}
 	begun := 0
-	first := exampleCall(t, s.Tool, primary, 0)
 	session := mcp.Open(t, primary)
+	swept(t, faces{t: t, role: primary, s: session}, bases)
 	t.Property(func(t *check.T) {
-		f := faces{t: t, role: primary, s: session.Fork(t, 0)}
-		tool := check.Draw(t, rapid.SampledFrom(all), "revision")
-		c := first
-		c.tool = tool
-		kind := check.Draw(t, rapid.SampledFrom([]string{"right", "near", "near", "wrong", "wrong"}), "kind")
-		if tool.Async && begun >= mostJobs {
+		c := bases[check.Draw(t, rapid.IntRange(0, len(bases)-1), "example")]
+		kinds := []string{"right", "near", "digits", "wrong", "wrong"}
+		kind := check.Draw(t, rapid.SampledFrom(kinds), "kind")
+		if c.tool.Async && begun >= mostJobs {
 			kind = "wrong"
 		}
-		switch kind {
-		case "right":
-			c.args = check.Draw(t, gen.Positive(tool.Input, placed(t, c)), "arguments")
+		if kind != "wrong" {
 			begun++
-		case "near": // more often taken: most of it makes sense at the target
-			c.args = check.Draw(t, gen.Neighbour(tool.Input, baseOf(t, tool, first), placed(t, c)), "change").Value
-			begun++
-		default:
-			broken := check.Draw(t, gen.Negative(tool.Input, baseOf(t, tool, first), placed(t, c)), "broken")
-			if tokens := broken.Pointer.Tokens(); c.via == nil && (len(tokens) == 0 || c.isParameter(tokens[0])) {
-				t.Skip("a parameter has no type on REST")
-			}
-			c.args = broken.Value
 		}
-		if c = c.keyless(); c.via == nil && !c.fits() {
+		if c.args = drawnArguments(t, c, kind); !c.fits() {
 			t.Skip("the arguments cannot be said on REST")
 		}
-		f.judged(c)
+		faces{t: t, role: primary, s: session.Fork(t, 0)}.judged(c.keyless())
 	})
 	unseen(t, "no generated input was taken")
 	t.NotApplicable("equivalence.accepted", "no generated input can be said on both faces")
 	t.NotApplicable("equivalence.code", "no generated input was refused with a code")
 }
 
-// baseOf is what is broken: the example with what exists at the target, if it fits the revision.
-func baseOf(t *check.T, tool *spec.Tool, first toolCall) any {
-	if first.tool.Name == tool.Name && len(tool.Input.Validate(first.args)) == 0 {
-		return clone(first.args)
+// swept sends each base with more digits than many a reader keeps, and the first of each revision broken
+// in every place: what is drawn after that may miss the one place that a server reads otherwise.
+func swept(t *check.T, f faces, bases []toolCall) {
+	done := map[*spec.Tool]bool{}
+	for _, c := range bases {
+		if args, ok := longDigits(c.tool.Input, c.args); ok && (!c.tool.Async || !done[c.tool]) {
+			f.judged(c.with(args).keyless())
+		}
+		if done[c.tool] {
+			continue
+		}
+		done[c.tool] = true
+		for _, place := range gen.Keywords(c.tool.Input, c.args, placed(t, c)) {
+			broken, ok := gen.BreakAt(c.tool.Input, c.args, place, placed(t, c))
+			tokens := place.Pointer.Tokens()
+			if !ok || c.via == nil && (len(tokens) == 0 || c.isParameter(tokens[0])) {
+				continue
+			}
+			if wrong := c.with(broken.Value); wrong.fits() {
+				f.judged(wrong.keyless())
+			}
+		}
 	}
-	return exampleCall(t, tool, primary, 0).args
+}
+
+// drawnArguments draws one kind of arguments from those of a call.
+func drawnArguments(t *check.T, c toolCall, kind string) any {
+	input, o := c.tool.Input, placed(t, c)
+	switch kind {
+	case "right":
+		return check.Draw(t, gen.Positive(input, o), "arguments")
+	case "near": // more often taken: most of it makes sense at the target
+		return check.Draw(t, gen.Neighbour(input, c.args, o), "change").Value
+	case "digits":
+		args, ok := longDigits(input, c.args)
+		if !ok {
+			t.Skip("the example has no number that may have many digits")
+		}
+		return args
+	default:
+		broken := check.Draw(t, gen.Negative(input, c.args, o), "broken")
+		if tokens := broken.Pointer.Tokens(); c.via == nil && (len(tokens) == 0 || c.isParameter(tokens[0])) {
+			t.Skip("a parameter has no type on REST")
+		}
+		return broken.Value
+	}
 }
 
 // placed generates with what exists at the target: what the arguments of a first call refer to stays.
@@ -78,6 +119,27 @@ func placed(t *check.T, c toolCall) gen.Options {
 		}
 	}
 	return o
+}
+
+// longDigits gives the first number in the arguments that may have them more digits than a binary
+// fraction of 64 bits can hold.
+func longDigits(s *schema.Schema, args any) (changed any, ok bool) {
+	const digits = "00000000000000000001"
+	for _, at := range numbersIn(args, "") {
+		v, _ := tree.Get(args, at)
+		long, _ := v.(json.Number)
+		for _, more := range []string{"." + digits, digits} {
+			if strings.ContainsAny(long.String(), "eE") || more[0] == '.' && strings.Contains(long.String(), ".") || more[0] != '.' && !strings.Contains(long.String(), ".") {
+				continue
+			}
+			other := clone(args)
+			set(other, at, json.Number(long.String()+more))
+			if len(s.Validate(other)) == 0 {
+				return other, true
+			}
+		}
+	}
+	return args, false
 }
 
 // keyless is the call without the argument that carries a business key: it is no part of the payload.

@@ -110,7 +110,7 @@ func mcpFollow(t *check.T, session *mcp.Session, c toolCall, in intent, id strin
 // that the operation has for it, where the contract shows it so.
 func judgeDirect(t *check.T, o outcome, name, id string) {
 	got := valueText(o.value, tree.PointerTo(name))
-	t.Judge("mcp-tools.direct", got == id, fmt.Sprintf("%s %q at the top of structuredContent", name, id), o.told)
+	t.Must("mcp-tools.direct", got == id, fmt.Sprintf("%s %q at the top of structuredContent", name, id), o.told)
 }
 
 // selectFinancialLists are the collections of what a financial operation moves or creates.

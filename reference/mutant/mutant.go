@@ -46,5 +46,6 @@ func All() []Mutant {
 	return slices.Concat(transport(), validation(), idempotency(), payload(), concurrency(), collections(), jobs(), edges(), shortened(), seer(),
 		machines(), kept(), tools(), revisions(), actions(),
 		accesses(), workspaces(), limits(), expiries(), logs(), durabilities(),
-		spellings(), tenants(), seldom())
+		spellings(), tenants(), seldom(),
+		mcpTools(), equivalences())
 }
