@@ -36,6 +36,8 @@ func All(c *spec.Contract) []check.Check {
 		expiry(),
 		durability(),
 		mcp.Checks(),
+		mcpTools(),
+		equivalence(),
 		own,
 	)
 }

@@ -60,7 +60,7 @@ func handshakes() []Mutant {
 			ID: "mcp-ping-early-refused", Does: "Answers no ping before notifications/initialized.", Contract: "seer",
 			Breaks: []string{"mcp.ping-early"},
 			MCP: serveBy(func() func(http.Handler, http.ResponseWriter, *http.Request) {
-				var ready seen
+				var ready idSet
 				return func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 					post(next, w, r, func(a *posted) {
 						id := r.Header.Get(sessionField)
@@ -275,7 +275,7 @@ func listings() []Mutant {
 			ID: "mcp-cursor-once", Does: "Takes every cursor once only.", Contract: "seer",
 			Breaks: []string{"mcp.cursor-stable"},
 			MCP: serveBy(func() func(http.Handler, http.ResponseWriter, *http.Request) {
-				var used seen
+				var used idSet
 				return func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 					post(next, w, r, func(a *posted) {
 						params, _ := a.sent["params"].(map[string]any)

@@ -13,12 +13,12 @@ import (
 	"assay.kit/reference/mcp"
 )
 
-// seen is a set of texts for concurrent use.
-type seen struct{ m sync.Map }
+// idSet is a set of ids for concurrent use.
+type idSet struct{ m sync.Map }
 
-func (s *seen) add(v string) { s.m.Store(v, true) }
+func (s *idSet) add(v string) { s.m.Store(v, true) }
 
-func (s *seen) has(v string) bool {
+func (s *idSet) has(v string) bool {
 	_, ok := s.m.Load(v)
 	return ok
 }

@@ -48,5 +48,6 @@ func All() []Mutant {
 		accesses(), workspaces(), limits(), expiries(), logs(), durabilities(),
 		spellings(), tenants(), seldom(),
 		planted(), rpcs(), unasked(), shapes(), handshakes(), heading(), listings(), lifetimes(), flows(),
-		doorkeepers(), directions())
+		doorkeepers(), directions(),
+		mcpTools(), equivalences())
 }
