@@ -102,7 +102,7 @@ func toolResultsOnMCP() []Mutant {
 	return []Mutant{
 		{
 			ID: "mcp-tools-text-only", Does: "Gives results as text only.", Contract: "seer",
-			Breaks: []string{"mcp-tools.structured"},
+			Breaks: []string{"mcp-tools.structured", "mcp.output-schema"},
 			MCP: onFace(func(r *mcp.Rules) {
 				r.Result = func(t *spec.Tool, a core.Answer) mcp.Reply {
 					reply := mcp.ResultOf(t, a)
@@ -115,7 +115,7 @@ func toolResultsOnMCP() []Mutant {
 		},
 		{
 			ID: "mcp-tools-text-summary", Does: "Says in words what the structured result holds.", Contract: "seer",
-			Breaks: []string{"mcp-tools.text"},
+			Breaks: []string{"mcp-tools.text", "mcp.text-mirror"},
 			MCP: onFace(func(r *mcp.Rules) {
 				r.Result = func(t *spec.Tool, a core.Answer) mcp.Reply {
 					reply := mcp.ResultOf(t, a)
@@ -128,7 +128,7 @@ func toolResultsOnMCP() []Mutant {
 		},
 		{
 			ID: "mcp-tools-text-behind", Does: "Leaves empty lists out of the text of a result.", Contract: "seer",
-			Breaks: []string{"mcp-tools.text"},
+			Breaks: []string{"mcp-tools.text", "mcp.text-mirror"},
 			MCP: onFace(func(r *mcp.Rules) {
 				r.Result = func(t *spec.Tool, a core.Answer) mcp.Reply {
 					reply := mcp.ResultOf(t, a)
@@ -152,7 +152,7 @@ func toolRefusals() []Mutant {
 	return []Mutant{
 		{
 			ID: "mcp-tools-invalid-served", Does: "Answers arguments that break the schema with an empty result.", Contract: "seer",
-			Breaks: []string{"mcp-tools.invalid", "mcp-tools.identity"},
+			Breaks: []string{"mcp-tools.invalid", "mcp-tools.identity", "mcp.output-schema"},
 			MCP: turning(func(t *spec.Tool, p core.Problem) mcp.Reply {
 				if len(p.Violations) > 0 {
 					return mcp.Reply{Result: said(map[string]any{}, false)}
@@ -249,7 +249,7 @@ func toolWork() []Mutant {
 		},
 		{
 			ID: "mcp-tools-admitted-nameless", Does: "Admits a job without its id.", Contract: "notes",
-			Breaks: []string{"mcp-tools.accepted", "mcp-tools.structured"},
+			Breaks: []string{"mcp-tools.accepted", "mcp-tools.structured", "mcp.output-schema"},
 			MCP: resulting(func(t *spec.Tool, body map[string]any) {
 				if t.Async {
 					delete(body, "export_id")
@@ -268,7 +268,7 @@ func toolWork() []Mutant {
 		},
 		{
 			ID: "mcp-tools-utility-wrapped", Does: "Puts what a utility reads into the envelope of domain tools.", Contract: "seer",
-			Breaks: []string{"mcp-tools.direct", "mcp-tools.structured"},
+			Breaks: []string{"mcp-tools.direct", "mcp-tools.structured", "mcp.output-schema"},
 			MCP: onFace(func(r *mcp.Rules) {
 				r.Result = func(t *spec.Tool, a core.Answer) mcp.Reply {
 					if t.Utility {

@@ -183,6 +183,7 @@ func caches() []Mutant {
 		{
 			ID: "foreign-later-pages", Does: "Asks whose an item is on the first page only.", Contract: "seer",
 			Breaks: []string{"access.foreign-list"}, May: []May{
+				{"access.rotation-cursor", "a later page holds what another workspace makes meanwhile"},
 				{"collections.principal-bound", "a page of the second workspace shows what is the first one's"},
 				{"wire.schema", "the page is longer than it may be"}, {"collections.page-size", "likewise"},
 			},
