@@ -37,6 +37,7 @@ type Env struct {
 	Seed      uint64    // draws are a function of it; two runs with one seed draw the same
 	Effort    Effort
 	Financial bool                             // operations with a financial effect may be called
+	Compute   bool                             // of a target that is known by its own list of tools, those may be called that do not declare themselves read-only
 	Shrink    int                              // requests that may be spent on shrinking one failure; 0: off
 	Parallel  int                              // cases at once; 0: 8
 	Budget    int                              // requests in all; 0: 20000, at deep effort 100000
@@ -78,6 +79,7 @@ type runner struct {
 	caseNo  atomic.Int64
 	memo    memo
 	watch   *watcher
+	guard   toolGuard
 	onEvent func(Event)
 	eventMu sync.Mutex
 	done    int
@@ -140,6 +142,7 @@ func newRunner(env Env, total int, on func(Event)) *runner {
 		jobs: semaphore.NewWeighted(int64(env.JobSlots)), watch: newWatcher(env.Contract, env.Passive),
 		onEvent: on, total: total}
 	r.watch.broken = r.broken
+	r.guard = toolGuard{contract: env.Contract, financial: env.Financial, compute: env.Compute}
 	return r
 }
 
