@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay.kit/conformance/check"
@@ -30,10 +31,12 @@ type Options struct {
 	Effort    check.Effort
 	Parallel  int
 	Financial bool // allow financial effects; the profile must say sandbox too
+	Compute   bool // of an MCP-only target, call tools too that do not declare themselves read-only
 	Strict    bool // warnings fail
 	NoShrink  bool
 	Spent     *check.Spent // filled with where the time went; may be nil
 	Version   string       // of the kit, for the report
+	Warnings  []string     // for the report: what was found before the run
 	Progress  func(check.Event)
 }
 
@@ -57,7 +60,7 @@ func Plan(o Options) ([]check.Case, []report.Case, error) {
 		}
 	}
 	cases, skipped, err := check.Plan(o.Contract, o.Profile, suite.All(o.Contract),
-		check.Options{Only: o.Only, Skip: o.Skip, Cases: chosen(o.Cases), Financial: o.Financial})
+		check.Options{Only: o.Only, Skip: o.Skip, Cases: chosen(o.Cases), Financial: o.Financial, Compute: o.Compute})
 	if err == nil && !left(o.Cases, cases, skipped) {
 		return nil, nil, errors.New("of the cases to run again, none is selected")
 	}
@@ -118,6 +121,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 		rep.Cases = append(rep.Cases, oc.Case)
 		rep.Findings = append(rep.Findings, oc.Findings...)
 	}
+	rep.Warnings = slices.Clone(o.Warnings)
 	for _, w := range count.warnings() {
 		rep.Warnings = append(rep.Warnings, caller.Redactor().Text(w))
 	}
@@ -137,7 +141,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 func env(o Options, caller *target.REST, epoch time.Time) check.Env {
 	e := check.Env{Contract: o.Contract, Profile: o.Profile, Caller: caller, Passive: wire.Passive(), Hook: caller.RunHook,
 		Redact: caller.Redact, Text: caller.Redactor().Text, Curl: caller.Curl, Epoch: epoch, Seed: o.Seed, Effort: o.Effort, Shrink: 300,
-		Financial: o.Financial && o.Profile.Sandbox, Spent: o.Spent,
+		Financial: o.Financial && o.Profile.Sandbox, Compute: o.Compute, Spent: o.Spent,
 		Parallel: o.Parallel, Budget: o.Profile.Budget.Requests, JobSlots: o.Profile.Budget.Jobs, Rate: o.Profile.Budget.Rate}
 	if o.NoShrink {
 		e.Shrink = 0

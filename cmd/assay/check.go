@@ -37,7 +37,8 @@ func (a *app) check() *cobra.Command {
 		Use:   "check",
 		Short: "Judge the server at a URL and print a verdict for every requirement of its contract",
 		Example: `  assay check --target https://api.example.com
-  assay check --profile staging.yaml --only SEER-IDEM* --rate 20/s --report out.json`,
+  assay check --profile staging.yaml --only SEER-IDEM* --rate 20/s --report out.json
+  assay check --contract mcp --target http://127.0.0.1:8080/mcp`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.given = c.Flags().Changed
@@ -49,13 +50,13 @@ func (a *app) check() *cobra.Command {
 	fl.StringVar(&f.writeBaseline, "write-baseline", "", "write what failed to this file, for --baseline; with --baseline of the same file its reasons are kept")
 	fl.StringVar(&f.rerun, "rerun", "", "run only what failed or could not be judged in this JSON report, with its seed and effort unless given")
 	fl.StringVar(&f.target, "target", "", "base URL of the server; overrides the profile's base_url")
-	fl.StringVar(&f.contract, "contract", "", contractUsage()+" (default: the profile's, else seer)")
+	fl.StringVar(&f.contract, "contract", "", contractUsage()+"; mcp: the list of tools of the MCP endpoint at --target (default: the profile's, else seer)")
 	fl.StringVar(&f.profile, "profile", "", "file that says what the contract cannot: credentials, hooks, data (default: from the contract's environment variables)")
 	fl.StringSliceVar(&f.only, "only", nil, "judge only these requirements, claims, checks, families, operations or cases; a trailing * matches a prefix")
 	fl.StringSliceVar(&f.skip, "skip", nil, "leave these out; the same names as --only")
 	fl.Uint64Var(&f.seed, "seed", 0, "of everything drawn; 0 chooses one and reports it")
 	choiceVar(c, &f.effort, "effort", "how many values a property draws", string(check.Standard), string(check.Quick), string(check.Deep))
-	fl.StringSliceVar(&f.allow, "allow", nil, "effects that are otherwise not caused: financial (the profile must say sandbox: true too)")
+	fl.StringSliceVar(&f.allow, "allow", nil, "effects that are otherwise not caused: financial (the profile must say sandbox: true too); compute (with --contract mcp: tools that do not declare themselves read-only)")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as violations")
 	fl.StringVar(&f.rate, "rate", "", "requests that are sent at most: 20/s, 600/m or none; overrides the profile's budget")
 	fl.DurationVar(&f.time, "time", 0, "how long the run may take; what was not judged by then is inconclusive; overrides the profile's budget")
@@ -71,6 +72,11 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	o, err := a.checkOptions(f)
 	if err != nil {
 		return err
+	}
+	if o.Contract == nil {
+		if o, err = a.discovered(ctx, f, o); err != nil {
+			return err
+		}
 	}
 	if f.plan {
 		return a.showPlan(o, f.format)
@@ -105,10 +111,14 @@ func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
 		return o, fmt.Errorf("flag --jobs: %d is too few; give 1 or more", f.jobs)
 	}
 	for _, w := range f.allow {
-		if w != string(spec.EffectFinancial) {
-			return o, fmt.Errorf("flag --allow: %q is no effect that needs to be allowed; there is: financial", w)
+		switch spec.Effect(w) {
+		case spec.EffectFinancial:
+			o.Financial = true
+		case spec.EffectCompute:
+			o.Compute = true
+		default:
+			return o, fmt.Errorf("flag --allow: %q is no effect that needs to be allowed; there are: financial, compute", w)
 		}
-		o.Financial = true
 	}
 	if err := f.bound(&target.Profile{}); err != nil { // a flag is wrong whatever the profile says
 		return o, err
@@ -126,6 +136,11 @@ func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
 		if name == "" {
 			name = p.Contract
 		}
+	}
+	if name == conformance.MCPOnly {
+		var err error
+		o.Profile, err = a.mcpOnly(f, o.Profile)
+		return o, err
 	}
 	c, err := loadContract(cmp.Or(name, f.judged(), "seer"))
 	if err != nil {

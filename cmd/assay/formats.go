@@ -34,7 +34,7 @@ func formatUsage() string {
 // console is how a report looks in a file: 120 cells, no colours. saved is where the JSON report is.
 func console(saved, folder string) report.Console {
 	unlock := func(n string) string {
-		if n == check.AllowFinancial {
+		if n == check.AllowFinancial || n == check.AllowCompute {
 			return "(and this flag) " + n
 		}
 		return target.Capability(n).Unlock()

@@ -161,7 +161,7 @@ func wanted(c *spec.Contract) (map[target.Capability]int, error) {
 	out := map[target.Capability]int{}
 	for _, cs := range left {
 		for _, n := range cs.Needs {
-			if n != check.AllowFinancial {
+			if n != check.AllowFinancial && n != check.AllowCompute {
 				out[target.Capability(n)]++
 			}
 		}

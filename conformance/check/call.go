@@ -70,6 +70,9 @@ func (t *T) SendOnce(role string, rq wire.Request, o target.Call) wire.Exchange 
 		}
 		t.lack(lacks, op.ID+" has a financial effect, which this run may not cause")
 	}
+	if tool, lacks := r.guard.forbidden(rq); tool != nil {
+		t.lack(lacks, "the tool "+tool.Name+" does not declare itself read-only, or has a financial effect, so this run may not call it")
+	}
 	if err := r.limiter.Wait(t.ctx); err != nil || t.ctx.Err() != nil {
 		t.Inconclusive("ran out of time")
 	}

@@ -28,6 +28,7 @@ type Options struct {
 	Only, Skip []string        // requirement, claim, check, family, operation or case ids, or a prefix ending in "*"
 	Cases      map[string]bool // of what Only and Skip leave, the cases with these ids; nil: all
 	Financial  bool            // operations with a financial effect may be called (with sandbox in the profile)
+	Compute    bool            // tools may be called that do not declare themselves read-only, where nothing else is known of them
 }
 
 // Plan joins checks with the contract's subjects. What will not run is in the second result, with
@@ -47,7 +48,7 @@ func Plan(c *spec.Contract, p *target.Profile, checks []Check, o Options) ([]Cas
 			if only.set() && !only.match(cs) || skip.set() && skip.match(cs) || o.Cases != nil && !o.Cases[cs.ID] {
 				continue
 			}
-			if sk, ok := impossible(cs, p, o); ok {
+			if sk, ok := impossible(c, cs, p, o); ok {
 				skipped = append(skipped, sk)
 				continue
 			}
@@ -81,7 +82,7 @@ func unjudged(cs Case, v report.Verdict, note string, needs []string) report.Cas
 }
 
 // impossible says why a case cannot run against this target: absent, unsafe, or short of a capability.
-func impossible(cs Case, p *target.Profile, o Options) (report.Case, bool) {
+func impossible(c *spec.Contract, cs Case, p *target.Profile, o Options) (report.Case, bool) {
 	for _, op := range cs.Subject.Operations() {
 		if slices.Contains(p.Absent, op.ID) {
 			return unjudged(cs, report.NotApplicable, op.ID+" is declared absent in the profile", nil), true
@@ -99,6 +100,11 @@ func impossible(cs Case, p *target.Profile, o Options) (report.Case, bool) {
 			needs = append(needs, AllowFinancial)
 		}
 		break
+	}
+	if tool := cs.Subject.Tool; tool != nil {
+		if lacks := (toolGuard{contract: c, financial: o.Financial, compute: o.Compute}).lacks(tool); lacks != "" {
+			needs = append(needs, lacks)
+		}
 	}
 	for _, n := range cs.Check.Needs {
 		if !p.Has(n) {

@@ -37,6 +37,7 @@ type Env struct {
 	Seed      uint64    // draws are a function of it; two runs with one seed draw the same
 	Effort    Effort
 	Financial bool                             // operations with a financial effect may be called
+	Compute   bool                             // of a target that is known by its own list of tools, those may be called that do not declare themselves read-only
 	Shrink    int                              // requests that may be spent on shrinking one failure; 0: off
 	Parallel  int                              // cases at once; 0: 8
 	Budget    int                              // requests in all; 0: 20000, at deep effort 100000
@@ -81,6 +82,7 @@ type runner struct {
 	silence silence
 	kept    atomic.Int64 // bytes of all findings
 	watch   *watcher
+	guard   toolGuard
 	onEvent func(Event)
 	eventMu sync.Mutex
 	done    int
@@ -147,6 +149,7 @@ func newRunner(env Env, total int, on func(Event)) *runner {
 		r.kept.Add(int64(weight(ex)))
 		return ex
 	}
+	r.guard = toolGuard{contract: env.Contract, financial: env.Financial, compute: env.Compute}
 	return r
 }
 

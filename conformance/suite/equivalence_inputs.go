@@ -70,8 +70,7 @@ func swept(t *check.T, f faces, bases []toolCall) {
 		done[c.tool] = true
 		for _, place := range gen.Keywords(c.tool.Input, c.args, placed(t, c)) {
 			broken, ok := gen.BreakAt(c.tool.Input, c.args, place, placed(t, c))
-			tokens := place.Pointer.Tokens()
-			if !ok || c.via == nil && (len(tokens) == 0 || c.isParameter(tokens[0])) {
+			if !ok || c.untyped(broken.Pointer) {
 				continue
 			}
 			if wrong := c.with(broken.Value); wrong.fits() {
@@ -79,6 +78,13 @@ func swept(t *check.T, f faces, bases []toolCall) {
 			}
 		}
 	}
+}
+
+// untyped reports whether a place of the arguments is in a parameter: what is wrong with its type on MCP
+// may be right on REST.
+func (c toolCall) untyped(at tree.Pointer) bool {
+	tokens := at.Tokens()
+	return len(tokens) > 0 && c.isParameter(tokens[0])
 }
 
 // drawnArguments draws one kind of arguments from those of a call.
@@ -97,7 +103,7 @@ func drawnArguments(t *check.T, c toolCall, kind string) any {
 		return args
 	default:
 		broken := check.Draw(t, gen.Negative(input, c.args, o), "broken")
-		if tokens := broken.Pointer.Tokens(); c.via == nil && (len(tokens) == 0 || c.isParameter(tokens[0])) {
+		if c.untyped(broken.Pointer) {
 			t.Skip("a parameter has no type on REST")
 		}
 		return broken.Value

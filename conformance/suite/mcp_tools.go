@@ -360,19 +360,23 @@ func mcpRefusals() []check.Check {
 	}
 }
 
-// rightCall shows that a tool takes a call, so that refusing a broken one means something.
-func rightCall(t *check.T, s *mcp.Session, tool *spec.Tool) toolCall {
-	c := exampleCall(t, tool, primary, 0)
+// rightCall shows that a tool takes a call, so that refusing a broken one means something. ok is false
+// where nobody has said what the tool takes beyond its schema, and the least that fits is refused.
+func rightCall(t *check.T, s *mcp.Session, tool *spec.Tool) (c toolCall, ok bool) {
+	c = exampleCall(t, tool, primary, 0)
 	free := mcpSlot(t, tool)
 	defer free()
 	o := c.onMCP(s, "")
 	if in, sayable := c.restOf(); sayable && o.ok {
 		c.settled(t, in, o)
 	}
-	if !o.ok {
+	if !o.ok && len(tool.Examples) > 0 {
 		t.Inconclusive("%s refuses a call that is right, so refusing a broken one would prove nothing: %s", tool.Name, o.told)
 	}
-	return c
+	if !o.ok {
+		t.NoneApply(tool.Name + " refuses the least that its schema takes, so no call is known to be right; name data that exists under values in the profile: " + o.told)
+	}
+	return c, o.ok
 }
 
 // identities are arguments that would say who asks, with what and as whom.
@@ -386,7 +390,10 @@ func mcpArguments(_ context.Context, t *check.T, s check.Subject) {
 		return
 	}
 	session := mcp.Open(t, primary)
-	c := rightCall(t, session, s.Tool)
+	c, ok := rightCall(t, session, s.Tool)
+	if !ok {
+		return
+	}
 	refuses := func(claim, what string, args any) {
 		o := c.with(args).onMCP(session, "")
 		if o.known {
@@ -420,24 +427,28 @@ func mcpArguments(_ context.Context, t *check.T, s check.Subject) {
 	t.NotApplicable("mcp-tools.identity", "the tool's input schema is open")
 }
 
-// simplest is the tool that is called where any will do: one that reads, and answers at once.
+// simplest is the tool that is called where any will do: one that reads, answers at once, and needs the
+// least; nil if none may be called.
 func simplest(t *check.T) *spec.Tool {
 	var best *spec.Tool
 	weight := func(tool *spec.Tool) int {
 		w := 0
 		if tool.Async {
-			w += 4
+			w += 8
 		}
 		if tool.Effect != spec.EffectRead {
-			w += 2
+			w += 4
 		}
 		if len(tool.Examples) == 0 {
 			w++
+			if tool.Input != nil && len(tool.Input.Validate(map[string]any{})) > 0 {
+				w++ // what it needs can only be guessed
+			}
 		}
 		return w
 	}
 	for _, tool := range t.Contract().Tools {
-		if best == nil || weight(tool) < weight(best) {
+		if t.MayCall(tool) && (best == nil || weight(tool) < weight(best)) {
 			best = tool
 		}
 	}
@@ -447,7 +458,14 @@ func simplest(t *check.T) *spec.Tool {
 func mcpProtocol(_ context.Context, t *check.T, _ check.Subject) {
 	session := mcp.Open(t, primary)
 	tool := simplest(t)
-	c := rightCall(t, session, tool)
+	if tool == nil {
+		t.NoneApply("there is no tool that this run may call")
+		return
+	}
+	c, ok := rightCall(t, session, tool)
+	if !ok {
+		return
+	}
 	for _, bad := range []struct {
 		what   string
 		params map[string]any
@@ -481,7 +499,10 @@ func namesThing(c *spec.Contract, tool *spec.Tool) bool {
 
 func mcpDomainError(_ context.Context, t *check.T, s check.Subject) {
 	session := mcp.Open(t, primary)
-	c := rightCall(t, session, s.Tool)
+	c, ok := rightCall(t, session, s.Tool)
+	if !ok {
+		return
+	}
 	args, _ := clone(c.args).(map[string]any)
 	args[pathRef(s.Op).Name] = "assay-" + t.Nonce()
 	o := c.with(args).onMCP(session, "")
@@ -492,7 +513,10 @@ func mcpDomainError(_ context.Context, t *check.T, s check.Subject) {
 }
 
 func mcpScope(_ context.Context, t *check.T, s check.Subject) {
-	c := rightCall(t, mcp.Open(t, primary), s.Tool)
+	c, ok := rightCall(t, mcp.Open(t, primary), s.Tool)
+	if !ok {
+		return
+	}
 	lacking := mcp.New(t, string(target.WithoutScope))
 	ex, m := lacking.Initialize(mcp.Revision)
 	if m.Result == nil { // it may lack the endpoint altogether

@@ -17,6 +17,7 @@ import (
 type Profile struct {
 	Contract    string // name of the contract, "" if the command line names it
 	BaseURL     string // http or https; a path prefix is kept; no trailing slash
+	Anonymous   bool   // the target takes no credential: the primary's requests carry none
 	MCPURL      string // "auto": from the connection operation; "" none
 	TLS         TLS
 	Proxy       Secret // http://[user:password@]host[:port]; zero: none. Loopback targets are reached without it

@@ -223,7 +223,8 @@ func (r *REST) fields(ctx context.Context, role string, rq wire.Request) ([]wire
 			out = append(out, wire.Field{Name: name, Value: value})
 		}
 	}
-	if role != "" && !hasField(rq.Fields, "Authorization") {
+	nobody := role == "" || role == string(Primary) && r.profile.Anonymous
+	if !nobody && !hasField(rq.Fields, "Authorization") {
 		token, err := r.tokens.get(ctx, role)
 		if err != nil {
 			return nil, err

@@ -185,15 +185,29 @@ func otherResults() []Mutant {
 			}),
 		},
 		{
-			ID: "equivalence-precision-loss", Does: "Reads the numbers of arguments as binary fractions of 64 bits.", Contract: "notes",
-			Breaks: []string{"equivalence.result"},
-			MCP: asking(func(_ *core.Request, input map[string]any) {
-				spelled(input, func(n json.Number) json.Number {
+			ID: "equivalence-precision-loss", Does: "Rounds numbers that have more digits than a double carries, where REST refuses them.", Contract: "notes",
+			Breaks: []string{"equivalence.accepted"},
+			MCP: toolCalls(func(_ *http.Request, _, params map[string]any) {
+				spelled(params["arguments"], func(n json.Number) json.Number {
 					f, err := n.Float64()
-					if err != nil || len(n) < 17 {
+					if err != nil || len(n) < 18 {
 						return n
 					}
 					return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+				})
+			}),
+		},
+		{
+			ID: "equivalence-single-precision", Does: "Computes with the precision of 32 bits.", Contract: "seer",
+			Breaks: []string{"equivalence.result"},
+			May:    []May{{"equivalence.digits", "a number that stays the same may be spelled otherwise"}, {"equivalence.artifact", "an artifact's numbers too"}},
+			MCP: resulting(func(_ *spec.Tool, body map[string]any) {
+				spelled(body, func(n json.Number) json.Number {
+					f, err := n.Float64()
+					if err != nil || !strings.Contains(n.String(), ".") {
+						return n
+					}
+					return json.Number(strconv.FormatFloat(float64(float32(f)), 'f', -1, 64))
 				})
 			}),
 		},
