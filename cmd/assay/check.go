@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"assay.kit/conformance/report"
 	"assay.kit/conformance/target"
 	"assay.kit/spec"
+	"assay.kit/spec/contracts"
 )
 
 type checkFlags struct {
@@ -97,6 +99,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	if err != nil {
 		return err
 	}
+	rep.Profile = f.profile
 	if err := errors.Join(file.write(rep), dir.write(rep), a.keepBaseline(f.writeBaseline, rep)); err != nil {
 		return err
 	}
@@ -133,8 +136,12 @@ func (a *app) checkOptions(f checkFlags) (conformance.Options, error) {
 			return o, err
 		}
 		o.Profile = p
-		if name == "" {
+		switch {
+		case name == "":
 			name = p.Contract
+		case p.Contract != "" && p.Contract != name && slices.Contains(contracts.Names(), p.Contract) && slices.Contains(contracts.Names(), name):
+			// Hundreds of findings would say in the end that this was a slip.
+			return o, fmt.Errorf("flag --contract: it says %s, and the profile %s is for %s; leave one out", name, f.profile, p.Contract)
 		}
 	}
 	if name == conformance.MCPOnly {

@@ -60,7 +60,7 @@ func annotationTitle(g []Finding) string {
 
 func annotationText(f Finding, rows map[string]Requirement) string {
 	lines := []string{Clean(f.Message), "expected: " + Cut(Clean(f.Expected), 400), "actual: " + Cut(Clean(f.Actual), 400),
-		"replay: " + Replay("", f)}
+		"replay: " + Replay("", "", f)}
 	if len(f.Requirements) > 0 {
 		lines = append([]string{Cut(Clean(rows[f.Requirements[0]].Statement), 400)}, lines...)
 	}

@@ -123,7 +123,7 @@ func (p *printer) finding(f Finding, rows map[string]Requirement) {
 	p.curl(f)
 	p.pictures(f)
 	p.field("seen", seen(f))
-	p.row("replay", Replay(p.Console.Report, f))
+	p.row("replay", Replay(p.Console.Report, p.report.Profile, f))
 }
 
 // pictures says where a finding's picture is, or how to get it.
@@ -149,8 +149,13 @@ func seen(f Finding) string {
 const placeholder = "REPORT.json"
 
 // Replay is the command that runs a finding's case again. file is the JSON report; "" is a placeholder.
-func Replay(file string, f Finding) string {
-	return "assay replay " + shellWord(Clean(cmp.Or(file, placeholder))) + " " + shellWord(Clean(f.Case))
+// profile is that of the run, "" if it had none.
+func Replay(file, profile string, f Finding) string {
+	line := "assay replay " + shellWord(Clean(cmp.Or(file, placeholder))) + " " + shellWord(Clean(f.Case))
+	if profile != "" {
+		line += " --profile " + shellWord(Clean(profile))
+	}
+	return line
 }
 
 // shellWord quotes a word for a POSIX shell where it needs it.

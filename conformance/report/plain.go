@@ -35,7 +35,7 @@ func inFull(f Finding, rows map[string]Requirement, exchanges, size int) string 
 		}
 	}
 	p.line("seen %s", seen(f))
-	p.line("replay: %s", Replay("", f))
+	p.line("replay: %s", Replay("", "", f))
 	text := strings.TrimSuffix(p.out.String(), "\n")
 	if len(text) > size {
 		text = strings.ToValidUTF8(text[:size], "") + "\n… (whole in the JSON report)"

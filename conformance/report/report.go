@@ -59,6 +59,7 @@ type Report struct {
 	Summary      Summary       `json:"summary"`
 	Contract     Contract      `json:"contract"`
 	Target       string        `json:"target"`
+	Profile      string        `json:"profile,omitempty"` // file, as it was given
 	Kit          Kit           `json:"kit"`
 	Seed         uint64        `json:"seed"`
 	Effort       string        `json:"effort,omitempty"`

@@ -383,7 +383,8 @@ func runSameWorkspace(_ context.Context, t *check.T, s check.Subject) {
 	if t.Judge("access.same-workspace", admitted(ex), "200 for another client of the workspace", describe(ex)) {
 		a, _ := bodyOf(first)
 		b, _ := bodyOf(ex)
-		t.Judge("access.same-workspace", len(differences(t, s.Op, a, b)) == 0, describe(first), describe(ex))
+		diff := differences(t, s.Op, a, b)
+		t.Judge("access.same-workspace", len(diff) == 0, "as the first client: "+describe(first), fmt.Sprintf("different at %v: %s", diff, describe(ex)))
 	}
 	id := in.path[lastParam(s.Op)]
 	list := listShowing(t.Contract(), s.Op)

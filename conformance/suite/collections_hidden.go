@@ -56,8 +56,11 @@ func hideOne(t *check.T, s check.Subject, size, at int) {
 		p = l.read(t, p.next)
 	}
 	left, whole := rest(t, f, l, p.next, mine)
-	if !whole || len(left) < 3 {
+	switch {
+	case !whole:
 		t.Skip("the walk met %d items of the %d that were made for it, and then no end within %d pages", len(left), len(mine), f.enough())
+	case len(left) < 3:
+		t.Skip("the walk ended after %d of the %d items that were made for it: too few are left to hide one", len(left), len(mine))
 	}
 	gone := append([]string{p.ids[len(p.ids)-1]}, left...)[at]
 	t.Hook(target.HideItem, map[string]string{"kind": s.Op.Collection.Resource, "id": gone})

@@ -113,7 +113,7 @@ func (t *teller) finding(f report.Finding, message string) finding {
 	_, subject, _ := strings.Cut(f.Case, "@")
 	out := finding{Anchor: fmt.Sprintf("f-%d", t.told), Subject: report.Clean(subject), Case: report.Clean(f.Case), Mark: markOf(f.Verdict),
 		Brief: brief(f.Actual, 160), Reproduced: f.Reproduced, Seed: f.Seed, Open: t.told == 1,
-		Replay: report.Replay("report.json", f), Did: brief(f.Did, maxField), Pictures: t.report.PictureFiles(f)}
+		Replay: report.Replay("report.json", t.report.Profile, f), Did: brief(f.Did, maxField), Pictures: t.report.PictureFiles(f)}
 	if out.Subject == "" {
 		out.Subject = out.Case
 	}
