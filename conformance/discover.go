@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"assay.kit/conformance/suite/mcp"
@@ -42,7 +43,9 @@ func Discover(ctx context.Context, p *target.Profile) (c *spec.Contract, left []
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, left = readable(tools)
+	if tools, left = readable(tools); len(tools) == 0 {
+		return nil, nil, fmt.Errorf("the list at %s has no tools that can be read %s", p.MCPURL, strings.Join(left, "; "))
+	}
 	list, err := json.Marshal(tools)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the tools of %s: %w", p.MCPURL, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"assay.kit/conformance"
 	"assay.kit/conformance/target"
@@ -11,6 +12,10 @@ import (
 
 // mcpTokenVariable gives the token for a target that is known by its MCP endpoint alone; unset, it gets none.
 const mcpTokenVariable = "MCP_ACCESS_TOKEN"
+
+// mcpOnlyTime is how long such a run may take if nobody says otherwise: nothing is known of how long the
+// server's tools take.
+const mcpOnlyTime = 5 * time.Minute
 
 // mcpOnly is the profile of a target that is known by its MCP endpoint alone: --target, or the profile's
 // mcp_url or base_url, is the endpoint.
@@ -35,6 +40,9 @@ func (a *app) mcpOnly(f checkFlags, p *target.Profile) (*target.Profile, error) 
 	}
 	p.MCPURL = endpoint
 	p.BaseURL = strings.TrimRight(endpoint, "/")
+	if p.Budget.Time == 0 {
+		p.Budget.Time = mcpOnlyTime
+	}
 	return p, f.bound(p)
 }
 

@@ -259,6 +259,10 @@ func resultOf(m wire.Message) (r result, ok bool) {
 // read says what an answer to tools/call means.
 func read(t *check.T, ex wire.Exchange, m wire.Message) outcome {
 	o := outcome{ex: ex, told: "MCP: " + describe(ex)}
+	if m.Raw != nil {
+		const most = 240
+		o.told = fmt.Sprintf("MCP: %d %s", ex.Status(), m.Raw[:min(len(m.Raw), most)])
+	}
 	r, isResult := resultOf(m)
 	number, isError := m.Code()
 	switch {

@@ -176,7 +176,7 @@ func toolRefusals() []Mutant {
 		},
 		{
 			ID: "mcp-tools-malformed-result", Does: "Answers a call without a name with a result that is an error.", Contract: "seer",
-			Breaks: []string{"mcp-tools.malformed"},
+			Breaks: []string{"mcp-tools.malformed", "mcp-tools.arguments-object"},
 			MCP: responding(func(a mcp.Response) mcp.Response {
 				if a.Error != nil && strings.Contains(a.Error.Message, " must be ") {
 					a.Result, a.Error = said(map[string]any{"error": a.Error.Message}, true), nil
