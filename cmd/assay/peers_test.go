@@ -3,24 +3,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	yaml "go.yaml.in/yaml/v4"
 
 	"assay.kit/conformance/target"
 	"assay.kit/reference/mcp"
@@ -45,20 +35,26 @@ func peer(ctx context.Context, t *testing.T, env []string, args ...string) *exec
 	return c
 }
 
-// serveReference serves a contract of ours as the command does, and gives its ready line and token.
-func serveReference(t *testing.T, form mcp.Form) (line map[string]string, token string) {
+// ours is a reference that runs as the command serves it.
+type ours struct{ mcp, control, token string }
+
+func serveOurs(t *testing.T, args ...string) ours {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "profile.yaml")
-	raw, _ := ready(t, "--contract", "seer", "--store", "memory", "--mcp-answers", string(form), "--write-profile", file)
-	line = map[string]string{}
-	for _, name := range []string{"mcp_url", "control_url"} {
-		line[name], _ = raw[name].(string)
-	}
+	line, _ := ready(t, append([]string{"--store", "memory", "--write-profile", file}, args...)...)
 	p, err := target.Load(file, os.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return line, p.Credentials[string(target.Primary)].Bearer.Reveal()
+	out := ours{token: p.Credentials[string(target.Primary)].Bearer.Reveal()}
+	out.mcp, _ = line["mcp_url"].(string)
+	out.control, _ = line["control_url"].(string)
+	return out
+}
+
+func serveForm(t *testing.T, form mcp.Form) ours {
+	t.Helper()
+	return serveOurs(t, "--contract", "seer", "--mcp-answers", string(form))
 }
 
 // TestPeerClient: the official TypeScript client lists by pages, calls, and reads a job to its artifact,
@@ -69,9 +65,9 @@ func TestPeerClient(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/proposes %s", form, orElse(propose, "its newest")), func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				line, token := serveReference(t, form)
-				out, err := peer(ctx, t, []string{"PEER_URL=" + line["mcp_url"], "PEER_TOKEN=" + token,
-					"PEER_ADVANCE=" + line["control_url"] + "/_assay/advance", "PEER_PROPOSE=" + propose}, "client.mjs").CombinedOutput()
+				server := serveForm(t, form)
+				out, err := peer(ctx, t, []string{"PEER_URL=" + server.mcp, "PEER_TOKEN=" + server.token,
+					"PEER_ADVANCE=" + server.control + "/_assay/advance", "PEER_PROPOSE=" + propose}, "client.mjs").CombinedOutput()
 				steps := strings.Count("\n"+string(out), "\nok ")
 				if err != nil || steps != clientSteps {
 					t.Fatalf("%d steps of %d held: %v\n%s", steps, clientSteps, err, out)
@@ -84,131 +80,3 @@ func TestPeerClient(t *testing.T) {
 
 // clientSteps is how many steps client.mjs takes; one that is skipped must not pass.
 const clientSteps = 11
-
-// officialCheck is what the official suite writes of one check.
-type officialCheck struct {
-	ID, Status, ErrorMessage string
-}
-
-// allowance is what a server of our contract may fail, and with which words.
-type allowance struct {
-	Because string   `yaml:"because"`
-	Says    string   `yaml:"says"`
-	Checks  []string `yaml:"checks"`
-}
-
-// TestPeerSuite: the official conformance suite finds nothing in the reference but what the reference
-// has no fixture for, which official.yaml lists.
-func TestPeerSuite(t *testing.T) {
-	allowed := allowances(t)
-	for _, form := range answerForms() {
-		t.Run(string(form), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			line, token := serveReference(t, form)
-			began := time.Now()
-			checks := official(ctx, t, withToken(t, line["mcp_url"], token))
-			took := time.Since(began)
-			passed, failed, used := 0, 0, map[string]bool{}
-			for _, c := range checks {
-				switch c.Status {
-				case "SUCCESS":
-					passed++
-					continue
-				case "INFO":
-					continue
-				}
-				failed++
-				a, ok := allowed[c.ID]
-				if !ok || a.Says != strings.TrimPrefix(c.ErrorMessage, "Failed: ") {
-					t.Errorf("%s: %s %q; if a server of our contract cannot do better, official.yaml is the place to say why", c.ID, c.Status, c.ErrorMessage)
-				}
-				used[c.ID] = true
-			}
-			for _, id := range slices.Sorted(maps.Keys(allowed)) {
-				if !used[id] {
-					t.Errorf("official.yaml allows %s to fail, and it does not fail: take it out", id)
-				}
-			}
-			if passed == 0 {
-				t.Error("nothing was checked")
-			}
-			t.Logf("%d checks ran, %d passed, %d failed, %d of them allowed by name; %.1f s", passed+failed, passed, failed, len(used), took.Seconds())
-		})
-	}
-}
-
-func allowances(t *testing.T) map[string]allowance {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", "peers", "official.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []allowance
-	if err := yaml.Unmarshal(raw, &rows); err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]allowance{}
-	for _, a := range rows {
-		for _, id := range a.Checks {
-			if _, twice := out[id]; twice || a.Because == "" || a.Says == "" {
-				t.Fatalf("official.yaml: %s needs one entry with because and says", id)
-			}
-			out[id] = a
-		}
-	}
-	return out
-}
-
-// official runs the official suite and reads every check that it wrote, whichever way it exits: it exits
-// with 1 for every failure, the allowed ones too.
-func official(ctx context.Context, t *testing.T, endpoint string) []officialCheck {
-	t.Helper()
-	dir := t.TempDir()
-	c := peer(ctx, t, []string{"NO_COLOR=1"}, filepath.Join("node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"),
-		"server", "--url", endpoint, "--spec-version", mcp.Revision, "--timeout", "20000", "--output-dir", dir)
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Run(); err != nil && c.ProcessState.ExitCode() != 1 {
-		t.Fatalf("the official suite: %v\n%s", err, out.String())
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("the official suite wrote no checks: %v\n%s", err, out.String())
-	}
-	if ran := strings.Count(out.String(), "=== Running scenario: "); ran != len(files) {
-		t.Errorf("%d scenarios ran and %d wrote checks:\n%s", ran, len(files), out.String())
-	}
-	var all []officialCheck
-	for _, f := range files {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var checks []officialCheck
-		if err := json.Unmarshal(raw, &checks); err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
-		all = append(all, checks...)
-	}
-	return all
-}
-
-// withToken is an endpoint in front of another that adds the token, for a peer that sends none.
-func withToken(t *testing.T, endpoint, token string) string {
-	t.Helper()
-	to, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		FlushInterval: -1,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) // which also sets Host, as the server insists
-			r.Out.Header.Set("Authorization", "Bearer "+token)
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	})
-	t.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
-	return proxy.URL + to.Path
-}
