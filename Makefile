@@ -59,7 +59,7 @@ test-browser: ## The HTML report in a headless browser, with axe-core (gets both
 peers: ## The official MCP client, suite and servers against ours, and ours against them (needs npm)
 	@command -v npm >/dev/null 2>&1 || { echo "make peers needs npm, which brings the peers: install Node.js with npm and run it again" >&2; exit 1; }
 	@mkdir -p bin/peers && cp cmd/assay/testdata/peers/{package.json,package-lock.json,.npmrc,*.mjs} bin/peers/
-	@cmp -s bin/peers/package-lock.json bin/peers/installed || { cd bin/peers && npm ci --loglevel error && cp package-lock.json installed; } || \
+	@{ [[ -x bin/peers/node_modules/.bin/node ]] && cmp -s bin/peers/package-lock.json bin/peers/installed; } || { cd bin/peers && npm ci --loglevel error && cp package-lock.json installed; } || \
 	  { echo "make peers: npm could not install what cmd/assay/testdata/peers/package.json names; nothing was compared" >&2; exit 1; }
 	@go vet -tags peers ./cmd/assay
 	@ASSAY_PEERS=$(CURDIR)/bin/peers go test -tags peers -count 1 -timeout 10m -v -run '^TestPeer' ./cmd/assay
