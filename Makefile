@@ -12,7 +12,7 @@ STORE    ?= sqlite
 FUZZTIME ?= 5s
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: help build cross demo test test-race test-plain test-browser mutants lint docs fuzz bench clean
+.PHONY: help build cross demo test test-race test-plain test-browser peers mutants lint docs fuzz bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -55,6 +55,14 @@ test-browser: ## The HTML report in a headless browser, with axe-core (gets both
 	@[[ -f bin/axe/node_modules/axe-core/axe.min.js ]] || npm install --silent --no-save --prefix bin/axe axe-core@4
 	@go vet -tags browser ./conformance/report/html
 	@AXE_CORE=$(CURDIR)/bin/axe/node_modules/axe-core/axe.min.js go test -tags browser -count 1 -timeout 5m ./conformance/report/html
+
+peers: ## The official MCP client, suite and servers against ours, and ours against them (needs npm)
+	@command -v npm >/dev/null 2>&1 || { echo "make peers needs npm, which brings the peers: install Node.js with npm and run it again" >&2; exit 1; }
+	@mkdir -p bin/peers && cp cmd/assay/testdata/peers/{package.json,package-lock.json,.npmrc,*.mjs} bin/peers/
+	@{ [[ -x bin/peers/node_modules/.bin/node ]] && cmp -s bin/peers/package-lock.json bin/peers/installed; } || { cd bin/peers && npm ci --loglevel error && cp package-lock.json installed; } || \
+	  { echo "make peers: npm could not install what cmd/assay/testdata/peers/package.json names; nothing was compared" >&2; exit 1; }
+	@go vet -tags peers ./cmd/assay
+	@ASSAY_PEERS=$(CURDIR)/bin/peers go test -tags peers -count 1 -timeout 10m -v -run '^TestPeer' ./cmd/assay
 
 mutants: build ## Prove the suite: every broken server must be caught, the correct one never
 	@$(BIN) mutants

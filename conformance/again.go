@@ -37,6 +37,9 @@ func CaseClaims(c *spec.Contract) map[string][]string {
 		for _, op := range c.Ops {
 			out[claim+"@"+op.ID] = []string{claim}
 		}
+		for _, subject := range wire.MCPSubjects(c) {
+			out[claim+"@"+subject] = []string{claim}
+		}
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay.kit/spec"
 )
 
 // mcpRule is one passive claim of the face.
@@ -48,15 +50,45 @@ func (v *View) mcp() {
 	v.messages = v.Messages()
 }
 
+// MCPSubjects are the names of what passive claims of the MCP face are about, besides operations: the
+// contract's tools, the methods of the protocol, and the endpoint's streams, sessions and documents.
+func MCPSubjects(c *spec.Contract) []string {
+	if len(c.Tools) == 0 {
+		return nil
+	}
+	out := []string{mcpMetadata, mcpStream, mcpSession, mcpOther}
+	for _, method := range mcpMethods() {
+		out = append(out, mcpPrefix+method)
+	}
+	for _, tool := range c.Tools {
+		if !slices.Contains(out, tool.Name) { // a tool has a row for each revision
+			out = append(out, tool.Name)
+		}
+	}
+	return out
+}
+
+const (
+	mcpPrefix   = "mcp/"
+	mcpMetadata = mcpPrefix + "metadata"
+	mcpStream   = mcpPrefix + "stream"
+	mcpSession  = mcpPrefix + "session"
+	mcpOther    = mcpPrefix + "other" // what no contract names must not make a case of its own
+)
+
+func mcpMethods() []string {
+	return []string{"initialize", "ping", "tools/list", "tools/call", "notifications/initialized", "notifications/cancelled"}
+}
+
 // mcpSubject is the tool that was called, else the method, else what the endpoint was asked for.
 func (v *View) mcpSubject() string {
 	switch {
 	case v.Req.Face == FaceMCPHost:
-		return "mcp/metadata"
+		return mcpMetadata
 	case v.Req.Method == "GET":
-		return "mcp/stream"
+		return mcpStream
 	case v.Req.Method == "DELETE":
-		return "mcp/session"
+		return mcpSession
 	}
 	method := v.sent.Name()
 	if method == "tools/call" {
@@ -68,11 +100,10 @@ func (v *View) mcpSubject() string {
 			}
 		}
 	}
-	known := []string{"initialize", "ping", "tools/list", "tools/call", "notifications/initialized", "notifications/cancelled"}
-	if slices.Contains(known, method) {
-		return "mcp/" + method
+	if slices.Contains(mcpMethods(), method) {
+		return mcpPrefix + method
 	}
-	return "mcp/other" // what no contract names must not make a case of its own
+	return mcpOther
 }
 
 // eachMessage judges every message of an answer.

@@ -204,7 +204,6 @@ func heading() []Mutant {
 		{
 			ID: "mcp-version-header-post-only", Does: "Looks at MCP-Protocol-Version on POST only.", Contract: "seer",
 			Breaks: []string{"mcp.version-header"},
-			May:    []May{{aliveClaim, "a DELETE of another version ends the session"}, {"mcp.version-absent", "there is no session left to ask in"}},
 			MCP: serving(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.Method != http.MethodPost {
 					r.Header.Del(versionField)

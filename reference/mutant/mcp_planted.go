@@ -29,7 +29,6 @@ func missed() []Mutant {
 		{
 			ID: "mcp-version-header-ignored", Does: "Takes every MCP-Protocol-Version.", Contract: "seer",
 			Breaks: []string{"mcp.version-header"},
-			May:    []May{{aliveClaim, "a DELETE of another version ends the session"}, {"mcp.version-absent", "there is no session left to ask in"}},
 			MCP:    rules(func(r *mcp.Rules) { r.Version = func(string, []string) bool { return true } }),
 		},
 		{
