@@ -40,7 +40,7 @@ type Env struct {
 	Compute   bool                             // of a target that is known by its own list of tools, those may be called that do not declare themselves read-only
 	Shrink    int                              // requests that may be spent on shrinking one failure; 0: off
 	Parallel  int                              // cases at once; 0: 8
-	Budget    int                              // requests in all; 0: 20000, at deep effort 100000
+	Budget    int                              // requests in all; 0: 30000, at deep effort 100000
 	JobSlots  int                              // jobs at once; 0: 16
 	Rate      float64                          // requests a second; 0: no limit
 	Spent     *Spent                           // where the time of the cases went; may be nil
@@ -124,7 +124,7 @@ func newRunner(env Env, total int, on func(Event)) *runner {
 		env.Budget = map[Effort]int{Deep: 100_000}[env.Effort]
 	}
 	if env.Budget <= 0 {
-		env.Budget = 20_000
+		env.Budget = 30_000
 	}
 	if env.JobSlots <= 0 {
 		env.JobSlots = 16

@@ -357,6 +357,8 @@ func (p *pacer) of(op *spec.Operation) *pacer {
 }
 
 const (
+	freePolls    = 10 // a short job is met closely
+	leastPause   = 2 * time.Millisecond
 	longestPause = 500 * time.Millisecond
 	lastPolls    = 5 * time.Second  // before a case runs out of time
 	patience     = 10 * time.Second // with jobs of a kind of which one used up a whole case
@@ -365,8 +367,8 @@ const (
 func (p *pacer) wait(t *check.T, ex wire.Exchange) {
 	p.n++
 	d, asked := wire.ParseRetryAfter(ex.Header(p.header), time.Now())
-	if !asked && p.n > 20 {
-		d = min(longestPause, (t.Now()-p.begun)/20)
+	if !asked && p.n > freePolls {
+		d = min(longestPause, max(leastPause, (t.Now()-p.begun)/20))
 		if p.n < p.close {
 			d = min(d, closePause)
 		}
