@@ -173,9 +173,20 @@ func (d *differ) requirements(sc scope, a, b []*tree.Node) {
 		case x == nil:
 			d.add(part, "requirement.new", Compatible, nil, y)
 		default:
-			d.means(part, "requirement", "", x, y)
+			d.means(part, "requirement", "", levelled(x), levelled(y))
 		}
 	}
+}
+
+// levelled is a row with its level spelled out: one that has none must be kept.
+func levelled(row *tree.Node) *tree.Node {
+	if row.Get("level") != nil {
+		return row
+	}
+	out := *row
+	level := &tree.Node{Kind: tree.String, Text: "MUST", File: row.File, Line: row.Line, Pointer: row.Pointer}
+	out.Members = append(append([]tree.Member{}, row.Members...), tree.Member{Key: "level", File: row.File, Line: row.Line, Value: level})
+	return &out
 }
 
 func rows(roots []*tree.Node) map[string]*tree.Node {

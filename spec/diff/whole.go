@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,6 +120,11 @@ func compareDependentRequired(c *pair, name string) {
 	}
 }
 
+// chooses reports whether a view has alternatives under this keyword.
+func (v view) chooses(name string) bool {
+	return slices.ContainsFunc(v.all(name), func(n *tree.Node) bool { return len(n.Items) > 1 })
+}
+
 // branch is one alternative: what it adds to the rest of its schema.
 type branch struct {
 	node  *tree.Node
@@ -138,7 +144,7 @@ func (c *pair) branches(v view, name string) []branch {
 		list = n
 	}
 	if list == nil {
-		return []branch{{node: v.anchor(), nodes: v.nodes, shape: "\x00whole"}}
+		return c.byType(v)
 	}
 	for _, p := range v.parts {
 		bare := *p
@@ -156,15 +162,31 @@ func (c *pair) branches(v view, name string) []branch {
 	return out
 }
 
+// byType takes a view without alternatives for as many as it has types: [integer, null] says the same as
+// two schemas.
+func (c *pair) byType(v view) []branch {
+	types := c.d.types(v, 0)
+	if t := v.first("type"); t == nil || t.Kind != tree.Array || len(types) < 2 {
+		return []branch{{node: v.anchor(), nodes: v.nodes}}
+	}
+	var out []branch
+	for _, t := range slices.Sorted(maps.Keys(types)) {
+		only := &tree.Node{Kind: tree.Object, File: "type", Pointer: tree.PointerTo(t)}
+		only.Set("type", &tree.Node{Kind: tree.String, Text: t})
+		out = append(out, branch{node: v.anchor(), nodes: append([]*tree.Node{only}, v.nodes...)})
+	}
+	return out
+}
+
 // compareChoice pairs the alternatives: equal ones first, then by place where as many are left, else it
 // asks which lies within which.
 func compareChoice(c *pair, name string) {
-	a, b := c.branches(c.a, name), c.branches(c.b, name)
-	if len(a) == 1 && len(b) == 1 {
+	if !c.a.chooses(name) && !c.b.chooses(name) {
 		return
 	}
+	a, b := c.branches(c.a, name), c.branches(c.b, name)
 	restA, restB := unmatched(a, b)
-	if len(restA) == len(restB) {
+	if len(restA) == len(restB) && c.a.chooses(name) && c.b.chooses(name) {
 		for i := range restA {
 			c.d.schemas(c.sc, []*tree.Node{restA[i].node}, []*tree.Node{restB[i].node})
 		}
@@ -189,7 +211,7 @@ func compareChoice(c *pair, name string) {
 func unmatched(a, b []branch) (restA, restB []branch) {
 	b = slices.Clone(b)
 	for _, x := range a {
-		i := slices.IndexFunc(b, func(y branch) bool { return y.shape == x.shape })
+		i := slices.IndexFunc(b, func(y branch) bool { return y.shape == x.shape && x.shape != "" })
 		if i < 0 {
 			restA = append(restA, x)
 			continue

@@ -77,9 +77,9 @@ func fitting(proofs []proof, f *Finding) *proof {
 func touches(v schema.Violation, f *Finding) bool {
 	name := ""
 	switch {
-	case v.Keyword == "required" || v.Keyword == "dependentRequired":
+	case strings.Contains(f.Rule, ".required.") || strings.Contains(f.Rule, ".dependentRequired."):
 		name = strings.Trim(f.Before+f.After, `"`)
-	case v.Keyword == "additionalProperties" && strings.Contains(f.Rule, ".properties."):
+	case strings.Contains(f.Rule, ".properties."):
 		p := f.Old
 		if strings.HasSuffix(f.Rule, string(widened)) {
 			p = f.New
@@ -97,7 +97,7 @@ func touches(v schema.Violation, f *Finding) bool {
 func explains(v schema.Violation, keyword string) bool {
 	switch keyword {
 	case "additionalProperties", "properties":
-		return v.Keyword == "additionalProperties" || v.Keyword == "unevaluatedProperties"
+		return v.Keyword == "additionalProperties" || v.Keyword == "unevaluatedProperties" || strings.Contains(v.Location, "/additionalProperties/")
 	case "enum":
 		return v.Keyword == "enum" || v.Keyword == "const"
 	case "minimum":
