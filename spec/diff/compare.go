@@ -140,8 +140,9 @@ func (d *differ) documents(old, new *Version) {
 	d.means(doc, "document", "", spec.WithDefaults(profile(sc.old), "document", a.Get("x-assay")), spec.WithDefaults(profile(sc.new), "document", b.Get("x-assay")))
 	d.rest(doc, a.Get("info"), b.Get("info"), "schema.words", nil, map[string]fixed{
 		"version": {"document.version", Doc}, "contact": {"schema.words", Doc}, "license": {"schema.words", Doc}, "termsOfService": {"schema.words", Doc}})
-	d.rest(doc, a, b, "document.unknown", []string{"openapi", "info", "paths", "webhooks", "components", "x-assay", "security", filesKey},
-		map[string]fixed{"servers": {"document.servers", Review}, "tags": {"operation.words", Doc}})
+	d.rest(doc, a, b, "document.unknown", []string{"openapi", "info", "paths", "webhooks", "components", "x-assay", "security", "servers", filesKey},
+		map[string]fixed{"tags": {"operation.words", Doc}})
+	d.servers(doc, a, b)
 	d.unused(sc, a.Get("components").Get("schemas"), b.Get("components").Get("schemas"))
 }
 

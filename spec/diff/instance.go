@@ -304,6 +304,13 @@ func (d *differ) lists(of, other view) []any {
 			out = append(out, d.items(of, 1, n, false))
 		}
 	}
+	least := 1
+	if b := d.limit(of, "minItems"); b != nil {
+		least = min(max(1, count(b.value)), maxList)
+	}
+	for _, v := range []any{json.Number("1"), nil, "UPPER 1", true} {
+		out = append(out, slices.Repeat([]any{v}, least))
+	}
 	twice := d.items(of, 1, 1, false)
 	out = append(out, append(slices.Clone(twice), twice...), d.items(of, 1, 2, true), []any{json.Number("1"), json.Number("1")}, []any{"a"})
 	item, theirs := d.view(of.doc, of.all("items")...), d.view(other.doc, other.all("items")...)

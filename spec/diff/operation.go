@@ -124,10 +124,37 @@ func (d *differ) operation(sc scope, a, b operation) {
 	d.means(sc, "operation", "", spec.WithDefaults(profile(sc.old), "operation", a.node.Get("x-assay")),
 		spec.WithDefaults(profile(sc.new), "operation", b.node.Get("x-assay")))
 	d.callbacks(sc, a.node.Get("callbacks"), b.node.Get("callbacks"))
-	d.rest(sc, a.node, b.node, "operation.unknown", []string{"operationId", "parameters", "requestBody", "responses", "security", "callbacks", "x-assay"},
-		map[string]fixed{"tags": {"operation.words", Doc}, "deprecated": {"operation.deprecated", Compatible}, "servers": {"document.servers", Review}})
-	d.rest(sc, a.item, b.item, "operation.unknown", []string{"parameters", "get", "put", "post", "delete", "options", "head", "patch", "trace", "$ref"},
-		map[string]fixed{"servers": {"document.servers", Review}})
+	d.rest(sc, a.node, b.node, "operation.unknown", []string{"operationId", "parameters", "requestBody", "responses", "security", "callbacks", "x-assay", "servers"},
+		map[string]fixed{"tags": {"operation.words", Doc}, "deprecated": {"operation.deprecated", Compatible}})
+	d.rest(sc, a.item, b.item, "operation.unknown", []string{"parameters", "get", "put", "post", "delete", "options", "head", "patch", "trace", "$ref", "servers"}, nil)
+	d.servers(sc, a.node, b.node)
+	d.servers(sc, a.item, b.item)
+}
+
+// servers compares the addresses; what is said of them is words.
+func (d *differ) servers(sc scope, a, b *tree.Node) {
+	x, y := a.Get("servers"), b.Get("servers")
+	urls := func(n *tree.Node) string {
+		var b strings.Builder
+		for _, it := range items(n) {
+			b.WriteString(strconv.Quote(it.Str("url")) + canon(it.Get("variables")))
+		}
+		return b.String()
+	}
+	switch {
+	case equal(x, y):
+	case urls(x) == urls(y):
+		d.add(sc, "operation.words", Doc, x, y)
+	default:
+		d.add(sc, "document.servers", Review, x, y)
+	}
+}
+
+func items(n *tree.Node) []*tree.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
 }
 
 func profile(doc *document) string { return doc.root.Get("x-assay").Str("profile") }

@@ -36,6 +36,15 @@ type pair struct {
 	sc   scope
 	a, b view
 	hits []int // findings that a witness may prove
+
+	typesA, typesB map[string]bool
+	inert          bool // the keyword at hand restricts no value that both allow
+}
+
+// applies reports whether both sides allow values of a type; a keyword of another type says nothing.
+func (c *pair) applies(on string) bool {
+	has := func(types map[string]bool) bool { return types[on] || on == "number" && types["integer"] }
+	return on == "" || has(c.typesA) && has(c.typesB)
 }
 
 // schemas compares what describes one value in both versions.
@@ -51,9 +60,12 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 		c.edit("schema", map[bool]relation{true: narrowed, false: widened}[vb.never], va.anchor(), vb.anchor())
 		return
 	}
+	c.typesA, c.typesB = d.types(va, 0), d.types(vb, 0)
 	for _, k := range d.keywords {
+		c.inert = !c.applies(k.on)
 		k.compare(c, k.name)
 	}
+	c.inert = false
 	c.others()
 	c.prove()
 }
@@ -64,6 +76,9 @@ func (c *pair) edit(keyword string, r relation, a, b *tree.Node) {
 }
 
 func (c *pair) graded(keyword string, r relation, g Grade, a, b *tree.Node) {
+	if c.inert {
+		g = Compatible
+	}
 	i := c.d.add(c.sc, string(c.sc.dir)+"."+keyword+"."+string(r), g, a, b)
 	if i < 0 {
 		return
@@ -81,6 +96,7 @@ func (c *pair) graded(keyword string, r relation, g Grade, a, b *tree.Node) {
 // keyword is one row of the schema core: which keyword, and how two of its values are compared.
 type keyword struct {
 	name    string
+	on      string // the only type that it restricts, "" if any
 	compare func(c *pair, name string)
 	covers  []string // further keywords that this row judges
 	says    string   // what a narrower one means for whoever makes the values
@@ -91,38 +107,38 @@ func keywords() []keyword {
 	return []keyword{
 		{name: "type", compare: compareType, says: "the type"},
 		{name: "enum", compare: compareEnum, covers: []string{"const"}, says: "the listed values"},
-		{name: "required", compare: compareRequired, says: "which members must be there"},
-		{name: "properties", compare: compareProperties, says: "the members"},
-		{name: "additionalProperties", compare: compareOpenness, covers: []string{"unevaluatedProperties"}, says: "members that are not listed"},
-		{name: "patternProperties", compare: comparePatternProperties, says: "members by pattern"},
-		{name: "minimum", compare: compareBound, covers: []string{"exclusiveMinimum"}, says: "the smallest value"},
-		{name: "maximum", compare: compareBound, covers: []string{"exclusiveMaximum"}, says: "the largest value"},
-		{name: "minLength", compare: compareBound, says: "the shortest text"},
-		{name: "maxLength", compare: compareBound, says: "the longest text"},
-		{name: "minItems", compare: compareBound, says: "the shortest list"},
-		{name: "maxItems", compare: compareBound, says: "the longest list"},
-		{name: "minProperties", compare: compareBound, says: "the fewest members"},
-		{name: "maxProperties", compare: compareBound, says: "the most members"},
-		{name: "minContains", compare: compareBound, says: "how many items must fit contains"},
-		{name: "maxContains", compare: compareBound, says: "how many items may fit contains"},
-		{name: "multipleOf", compare: compareMultiple, says: "the step of the number"},
-		{name: "uniqueItems", compare: compareUnique, says: "whether items may repeat"},
-		{name: "pattern", compare: compareWhole, says: "the pattern of the text"},
-		{name: "format", compare: compareFormat, says: "the format of the text"},
-		{name: "items", compare: compareSub, says: "the items"},
-		{name: "contains", compare: compareSub, says: "the item that must be there"},
-		{name: "propertyNames", compare: compareSub, says: "the names of members"},
-		{name: "prefixItems", compare: comparePrefix, says: "the first items"},
+		{name: "required", on: "object", compare: compareRequired, says: "which members must be there"},
+		{name: "properties", on: "object", compare: compareProperties, says: "the members"},
+		{name: "additionalProperties", on: "object", compare: compareOpenness, covers: []string{"unevaluatedProperties"}, says: "members that are not listed"},
+		{name: "patternProperties", on: "object", compare: comparePatternProperties, says: "members by pattern"},
+		{name: "minimum", on: "number", compare: compareBound, covers: []string{"exclusiveMinimum"}, says: "the smallest value"},
+		{name: "maximum", on: "number", compare: compareBound, covers: []string{"exclusiveMaximum"}, says: "the largest value"},
+		{name: "minLength", on: "string", compare: compareBound, says: "the shortest text"},
+		{name: "maxLength", on: "string", compare: compareBound, says: "the longest text"},
+		{name: "minItems", on: "array", compare: compareBound, says: "the shortest list"},
+		{name: "maxItems", on: "array", compare: compareBound, says: "the longest list"},
+		{name: "minProperties", on: "object", compare: compareBound, says: "the fewest members"},
+		{name: "maxProperties", on: "object", compare: compareBound, says: "the most members"},
+		{name: "minContains", on: "array", compare: compareBound, says: "how many items must fit contains"},
+		{name: "maxContains", on: "array", compare: compareBound, says: "how many items may fit contains"},
+		{name: "multipleOf", on: "number", compare: compareMultiple, says: "the step of the number"},
+		{name: "uniqueItems", on: "array", compare: compareUnique, says: "whether items may repeat"},
+		{name: "pattern", on: "string", compare: compareWhole, says: "the pattern of the text"},
+		{name: "format", on: "string", compare: compareFormat, says: "the format of the text"},
+		{name: "items", on: "array", compare: compareSub, says: "the items"},
+		{name: "contains", on: "array", compare: compareSub, says: "the item that must be there"},
+		{name: "propertyNames", on: "object", compare: compareSub, says: "the names of members"},
+		{name: "prefixItems", on: "array", compare: comparePrefix, says: "the first items"},
 		{name: "anyOf", compare: compareChoice, says: "the alternatives"},
 		{name: "oneOf", compare: compareChoice, says: "the alternatives"},
 		{name: "not", compare: compareWhole, says: "what must not fit"},
 		{name: "if", compare: compareCondition, covers: []string{"then", "else"}, says: "the condition"},
-		{name: "dependentRequired", compare: compareDependentRequired, says: "members that come together"},
-		{name: "dependentSchemas", compare: compareWhole, says: "what a member asks of the others"},
-		{name: "unevaluatedItems", compare: compareWhole, says: "items that are not listed"},
-		{name: "contentEncoding", compare: compareNote, says: "the encoding inside the text"},
-		{name: "contentMediaType", compare: compareNote, says: "the media type inside the text"},
-		{name: "contentSchema", compare: compareNote, says: "the value inside the text"},
+		{name: "dependentRequired", on: "object", compare: compareDependentRequired, says: "members that come together"},
+		{name: "dependentSchemas", on: "object", compare: compareWhole, says: "what a member asks of the others"},
+		{name: "unevaluatedItems", on: "array", compare: compareWhole, says: "items that are not listed"},
+		{name: "contentEncoding", on: "string", compare: compareNote, says: "the encoding inside the text"},
+		{name: "contentMediaType", on: "string", compare: compareNote, says: "the media type inside the text"},
+		{name: "contentSchema", on: "string", compare: compareNote, says: "the value inside the text"},
 		{name: "discriminator", compare: compareNote, says: "what tells the alternatives apart"},
 		{name: "xml", compare: compareNote, says: "the spelling in XML"},
 		{name: "$dynamicRef", compare: compareNote, covers: []string{"$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"}, says: "a reference that is bound late"},
@@ -131,7 +147,7 @@ func keywords() []keyword {
 }
 
 func compareType(c *pair, name string) {
-	a, b := c.d.types(c.a, 0), c.d.types(c.b, 0)
+	a, b := c.typesA, c.typesB
 	lost, won := uncovered(a, b), uncovered(b, a)
 	na, nb := c.a.first(name), c.b.first(name)
 	switch {

@@ -32,7 +32,7 @@ func (c *pair) prove() {
 	if c.d.silent > 0 || !slices.ContainsFunc(c.hits, c.wants) {
 		return
 	}
-	proofs := c.proofs()
+	proofs, tried := c.proofs()
 	for _, i := range c.hits {
 		if !c.wants(i) {
 			continue
@@ -40,6 +40,9 @@ func (c *pair) prove() {
 		f := &c.d.out[i]
 		p := fitting(proofs, f)
 		if p == nil {
+			if tried {
+				c.unproved(f)
+			}
 			continue
 		}
 		f.Witness = p.witness(f)
@@ -47,6 +50,28 @@ func (c *pair) prove() {
 			f.Grade = Breaking
 			c.d.bump(f, c.sc)
 		}
+	}
+}
+
+// unproved softens what no value shows. Where one side lists its values all of them were tried, so the
+// edit harms nobody; of a keyword that combines others nobody can tell.
+func (c *pair) unproved(f *Finding) {
+	soften := func(g Grade) {
+		if f.Grade.worse(g) {
+			f.Grade, f.Needs, f.Excused = g, "", ""
+		}
+	}
+	switch keyword := strings.Split(f.Rule, ".")[1]; keyword {
+	case "enum", "properties":
+	case "not", "if", "dependentSchemas", "contains", "propertyNames", "anyOf", "oneOf", "patternProperties":
+		soften(Review)
+	}
+	from := c.a
+	if c.sc.dir == response {
+		from = c.b
+	}
+	if _, finite := from.enum(); finite && c.sc.dir != both && !strings.Contains(f.Rule, ".x-") && !strings.Contains(f.Rule, ".content") {
+		soften(Compatible)
 	}
 }
 
@@ -98,6 +123,8 @@ func explains(v schema.Violation, keyword string) bool {
 	switch keyword {
 	case "additionalProperties", "properties":
 		return v.Keyword == "additionalProperties" || v.Keyword == "unevaluatedProperties" || strings.Contains(v.Location, "/additionalProperties/")
+	case "type":
+		return v.Keyword == "type" || v.Keyword == "enum" || v.Keyword == "const" || v.Keyword == "anyOf" || v.Keyword == "oneOf" || v.Keyword == "false"
 	case "enum":
 		return v.Keyword == "enum" || v.Keyword == "const"
 	case "minimum":
@@ -127,13 +154,14 @@ func (p *proof) witness(f *Finding) *Witness {
 
 // proofs are values that fit one side and not the other, in the direction that hurts: what was sent must
 // still be taken, what comes must have been possible.
-func (c *pair) proofs() []proof {
+// It is false where nothing could be tried.
+func (c *pair) proofs() ([]proof, bool) {
 	if len(c.a.nodes) != 1 || len(c.b.nodes) != 1 { // composed of several: no one schema to ask
-		return nil
+		return nil, false
 	}
 	a, b := c.sc.old.schemaAt(c.a.nodes[0].Pointer), c.sc.new.schemaAt(c.b.nodes[0].Pointer)
 	if a == nil || b == nil {
-		return nil
+		return nil, false
 	}
 	var out []proof
 	try := func(from, to view, takes, refuses *schema.Schema, valid string, at tree.Pointer) {
@@ -153,5 +181,5 @@ func (c *pair) proofs() []proof {
 		try(c.b, c.a, b, a, "new", c.a.nodes[0].Pointer)
 	}
 	slices.SortStableFunc(out, func(x, y proof) int { return len(x.violations) - len(y.violations) })
-	return out
+	return out, true
 }
