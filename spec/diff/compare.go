@@ -58,7 +58,7 @@ func Compare(old, new *Version, o Options) (*Result, error) {
 // fresh is a differ with nothing found, on the same tables.
 func (d *differ) fresh() *differ {
 	out := &differ{rules: d.rules, keywords: d.keywords, known: d.known, meanings: d.meanings, version: d.version,
-		places: map[string]int{}, seen: map[string]bool{}}
+		places: map[string]int{}, seen: map[string]bool{}, reached: map[*tree.Node]bool{}}
 	if out.rules != nil {
 		return out
 	}
@@ -159,21 +159,11 @@ func (d *differ) unused(sc scope, a, b *tree.Node) {
 	sc.dir, sc.most = both, Review
 	for _, name := range union(a, b) {
 		x, y := a.Get(name), b.Get(name)
-		if x == nil || y == nil || d.reached(x, y) {
+		if x == nil || y == nil || d.reached[x] || d.reached[y] {
 			continue
 		}
 		d.schemas(sc.at("schema "+name), []*tree.Node{x}, []*tree.Node{y})
 	}
-}
-
-func (d *differ) reached(a, b *tree.Node) bool {
-	pair := keyOf(a) + " | " + keyOf(b) + " "
-	for _, dir := range []direction{request, response, both} {
-		if d.seen[string(dir)+" "+pair] {
-			return true
-		}
-	}
-	return false
 }
 
 // catalogs compares tools and requirements. A whole catalog that is gone is as many promises that are.

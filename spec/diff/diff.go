@@ -202,9 +202,10 @@ type differ struct {
 	known    map[string]bool // keywords that some row judges
 	meanings map[string]meaning
 	out      []Finding
-	places   map[string]int  // findings by rule and places, to tell each once
-	seen     map[string]bool // pairs of schemas, by direction
-	broken   error           // a reference that leads nowhere
+	places   map[string]int      // findings by rule and places, to tell each once
+	seen     map[string]bool     // pairs of schemas, by direction
+	reached  map[*tree.Node]bool // schemas that some operation led to
+	broken   error               // a reference that leads nowhere
 	version  versions
 	silent   int // > 0: asked only whether one schema lies within another; no witness
 }

@@ -20,7 +20,10 @@ type view struct {
 const maxParts = 256
 
 func (d *differ) view(doc *document, nodes ...*tree.Node) view {
-	v := view{doc: doc, nodes: nodes}
+	v := view{doc: doc, nodes: make([]*tree.Node, 0, len(nodes))}
+	for _, n := range nodes {
+		v.nodes = append(v.nodes, d.behind(doc, n))
+	}
 	seen := map[*tree.Node]bool{}
 	var visit func(n *tree.Node)
 	visit = func(n *tree.Node) {
@@ -46,10 +49,26 @@ func (d *differ) view(doc *document, nodes ...*tree.Node) view {
 			}
 		}
 	}
-	for _, n := range nodes {
+	for _, n := range v.nodes {
 		visit(n)
 	}
 	return v
+}
+
+// behind is what a schema that is nothing but a reference names, so that it is compared once.
+func (d *differ) behind(doc *document, n *tree.Node) *tree.Node {
+	for range 32 {
+		ref := n.Get("$ref")
+		if ref == nil || ref.Kind != tree.String || len(n.Members) > 1 {
+			return n
+		}
+		next := d.follow(doc, ref)
+		if next == nil {
+			return n
+		}
+		n = next
+	}
+	return n
 }
 
 // follow returns what a reference names; one that leads nowhere ends the comparison with an error.
