@@ -137,6 +137,21 @@ type document struct {
 	root *tree.Node
 	set  *schema.Set
 	bad  error // why there is no set
+
+	named  map[string]*tree.Node // what references name
+	shapes map[shapeKey]string
+}
+
+type shapeKey struct {
+	node  *tree.Node
+	depth int
+}
+
+func (d *document) remember(k shapeKey, s string) {
+	if d.shapes == nil {
+		d.shapes = map[shapeKey]string{}
+	}
+	d.shapes[k] = s
 }
 
 // schemaAt compiles the schema at a pointer, nil if it does not compile.

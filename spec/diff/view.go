@@ -1,7 +1,11 @@
 package diff
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,9 +77,16 @@ func (d *differ) behind(doc *document, n *tree.Node) *tree.Node {
 
 // follow returns what a reference names; one that leads nowhere ends the comparison with an error.
 func (d *differ) follow(doc *document, ref *tree.Node) *tree.Node {
+	if n := doc.named[ref.Text]; n != nil {
+		return n
+	}
 	p, err := tree.ParseFragment(ref.Text)
 	if err == nil {
 		if n := doc.root.At(p); n != nil {
+			if doc.named == nil {
+				doc.named = map[string]*tree.Node{}
+			}
+			doc.named[ref.Text] = n
 			return n
 		}
 	}
@@ -190,64 +201,62 @@ func (v view) open() bool {
 	return isTrue(x.Get("open")) || isTrue(x.Get("states").Get("open"))
 }
 
-// shape is a spelling of a schema with its references in line and without words for people, for
-// keywords that are compared as a whole.
-func (d *differ) shape(doc *document, n *tree.Node) string {
+// shape is a digest of a schema with its references in line and without words for people, for keywords
+// that are compared as a whole: the same for a schema in line and for one that is referred to.
+func (d *differ) shape(doc *document, n *tree.Node) string { return d.shaped(doc, n, 0) }
+
+const maxInline = 4 // references inside each other; what is deeper counts by its name
+
+// shaped digests one node, each once: many schemas refer to the same ones.
+func (d *differ) shaped(doc *document, n *tree.Node, depth int) string {
+	if n == nil || n.Kind != tree.Object {
+		return canon(n)
+	}
+	key := shapeKey{n, depth}
+	if s, ok := doc.shapes[key]; ok {
+		return s
+	}
+	if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.String && len(n.Members) == 1 && depth < maxInline {
+		s := d.shaped(doc, d.follow(doc, ref), depth+1)
+		doc.remember(key, s)
+		return s
+	}
 	var b strings.Builder
-	d.writeShape(&b, doc, n, 0)
-	return b.String()
+	for _, m := range byName(n) {
+		d.writeMember(&b, doc, m, depth)
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	s := hex.EncodeToString(sum[:12])
+	doc.remember(key, s)
+	return s
 }
 
-const maxInline = 6 // references inside each other
-
-func (d *differ) writeShape(b *strings.Builder, doc *document, n *tree.Node, depth int) {
-	if n == nil || n.Kind != tree.Object {
-		writeCanon(b, n)
+func (d *differ) writeMember(b *strings.Builder, doc *document, m tree.Member, depth int) {
+	switch {
+	case isWords(m.Key) || isStructure(m.Key):
 		return
-	}
-	for _, m := range byName(n) {
-		switch {
-		case m.Key == "$ref" && m.Value.Kind == tree.String && depth < maxInline:
-			d.writeShape(b, doc, d.follow(doc, m.Value), depth+1)
-		case isWords(m.Key) || isStructure(m.Key):
-		case isNames(m.Key) && m.Value.Kind == tree.Object:
-			b.WriteString(m.Key + "{")
-			for _, named := range byName(m.Value) {
-				b.WriteString(strconv.Quote(named.Key))
-				b.WriteByte('(')
-				d.writeShape(b, doc, named.Value, depth)
-				b.WriteByte(')')
-			}
-			b.WriteByte('}')
-		case m.Value.Kind == tree.Array && isList(m.Key):
-			b.WriteString(m.Key + "[")
-			for _, it := range m.Value.Items {
-				b.WriteByte('(')
-				d.writeShape(b, doc, it, depth)
-				b.WriteByte(')')
-			}
-			b.WriteByte(']')
-		case m.Value.Kind == tree.Object && m.Key != "const" && m.Key != "default":
-			b.WriteString(m.Key + "(")
-			d.writeShape(b, doc, m.Value, depth)
-			b.WriteByte(')')
-		case m.Key == "required" || m.Key == "enum" || m.Key == "type":
-			b.WriteString(m.Key + "<")
-			for _, e := range without(elements(m.Value), nil) {
-				writeCanon(b, e)
-				b.WriteByte(',')
-			}
-			if m.Value.Kind != tree.Array {
-				writeCanon(b, m.Value)
-				b.WriteByte(',')
-			}
-			b.WriteByte('>')
-		default:
-			b.WriteString(m.Key + "=")
-			writeCanon(b, m.Value)
-			b.WriteByte(';')
+	case m.Key == "$ref" && m.Value.Kind == tree.String && depth < maxInline:
+		b.WriteString("$ref=" + d.shaped(doc, d.follow(doc, m.Value), depth+1))
+	case isNames(m.Key) && m.Value.Kind == tree.Object:
+		b.WriteString(m.Key + "{")
+		for _, named := range byName(m.Value) {
+			b.WriteString(strconv.Quote(named.Key) + ":" + d.shaped(doc, named.Value, depth) + ",")
 		}
+		b.WriteByte('}')
+	case m.Value.Kind == tree.Array && isList(m.Key):
+		b.WriteString(m.Key + "[")
+		for _, it := range m.Value.Items {
+			b.WriteString(d.shaped(doc, it, depth) + ",")
+		}
+		b.WriteByte(']')
+	case m.Value.Kind == tree.Array && (m.Key == "required" || m.Key == "enum" || m.Key == "type"):
+		b.WriteString(m.Key + "<" + strings.Join(slices.Sorted(maps.Keys(elements(m.Value))), ",") + ">")
+	case m.Value.Kind == tree.Object && m.Key != "const" && m.Key != "default":
+		b.WriteString(m.Key + "(" + d.shaped(doc, m.Value, depth) + ")")
+	default:
+		b.WriteString(m.Key + "=" + canon(m.Value))
 	}
+	b.WriteByte(';')
 }
 
 func isNames(key string) bool {
