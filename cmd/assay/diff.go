@@ -86,7 +86,7 @@ func (a *app) runDiff(ctx context.Context, oldArg, newArg string, f diffFlags) e
 	if err != nil {
 		return err
 	}
-	r, err := diff.Compare(older, newer, opts)
+	r, err := diff.Compare(ctx, older, newer, opts)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ const (
 
 // revisionFolder copies the documents of a folder at a revision, with those of the folders below it.
 func revisionFolder(ctx context.Context, rev, dir string) (fs.FS, error) {
-	list, err := git(ctx, "ls-tree", "-r", "-z", "--name-only", objectOf(rev, dir))
+	list, err := git(ctx, "ls-tree", "--full-tree", "-r", "-z", "--name-only", objectOf(rev, dir))
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be listed at %s: %w", dir, rev, err)
 	}

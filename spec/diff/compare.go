@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,8 +27,8 @@ type Options struct {
 }
 
 // Compare finds every change from old to new; old is nil for a first version, which changes nothing. The
-// error says why the two cannot be compared.
-func Compare(old, new *Version, o Options) (*Result, error) {
+// error says why the two cannot be compared, or is that of ctx.
+func Compare(ctx context.Context, old, new *Version, o Options) (*Result, error) {
 	if err := new.check(); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func Compare(old, new *Version, o Options) (*Result, error) {
 	if err := sameKind(old, new); err != nil {
 		return nil, err
 	}
-	d := (&differ{}).fresh()
+	d := (&differ{stopped: ctx.Err}).fresh()
 	d.documents(old, new)
 	d.catalogs(old, new)
 	if d.broken != nil {
@@ -57,7 +58,7 @@ func Compare(old, new *Version, o Options) (*Result, error) {
 
 // fresh is a differ with nothing found, on the same tables.
 func (d *differ) fresh() *differ {
-	out := &differ{rules: d.rules, keywords: d.keywords, known: d.known, meanings: d.meanings, version: d.version,
+	out := &differ{rules: d.rules, keywords: d.keywords, known: d.known, meanings: d.meanings, version: d.version, stopped: d.stopped,
 		places: map[string]int{}, seen: map[string]bool{}, reached: map[*tree.Node]bool{}}
 	if out.rules != nil {
 		return out

@@ -220,6 +220,7 @@ type differ struct {
 	places   map[string]int      // findings by rule and places, to tell each once
 	seen     map[string]bool     // pairs of schemas, by direction
 	reached  map[*tree.Node]bool // schemas that some operation led to
+	stopped  func() error        // of the context
 	broken   error               // a reference that leads nowhere
 	version  versions
 	silent   int // > 0: asked only whether one schema lies within another; no witness

@@ -51,7 +51,7 @@ func run(t *testing.T, old, new, overrides string) *diff.Result {
 			t.Fatal(err)
 		}
 	}
-	r, err := diff.Compare(versionOf(t, old), versionOf(t, new), o)
+	r, err := diff.Compare(t.Context(), versionOf(t, old), versionOf(t, new), o)
 	if err != nil {
 		t.Fatal(err)
 	}

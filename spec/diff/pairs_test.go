@@ -96,7 +96,7 @@ func wrap(t *testing.T, in string, n *tree.Node) *diff.Version {
 
 func compare(t *testing.T, old, new *diff.Version) *diff.Result {
 	t.Helper()
-	r, err := diff.Compare(old, new, diff.Options{Today: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)})
+	r, err := diff.Compare(t.Context(), old, new, diff.Options{Today: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}

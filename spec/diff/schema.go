@@ -54,6 +54,10 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 	if d.seen[key] || d.broken != nil || len(d.out) >= maxFindings {
 		return
 	}
+	if err := d.stopped(); err != nil {
+		d.broken = err
+		return
+	}
 	d.seen[key] = true
 	for _, n := range append(slices.Clone(va.parts), vb.parts...) {
 		d.reached[n] = true

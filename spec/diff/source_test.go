@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 		}
 		v, err := diff.ReadFile(files, "api", c.file)
 		if err == nil {
-			_, err = diff.Compare(good, v, diff.Options{})
+			_, err = diff.Compare(t.Context(), good, v, diff.Options{})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -57,7 +57,7 @@ func TestFirstVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := diff.Compare(nil, v, diff.Options{})
+	r, err := diff.Compare(t.Context(), nil, v, diff.Options{})
 	if err != nil || !r.First || len(r.Findings) > 0 {
 		t.Errorf("%+v %v", r, err)
 	}
