@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"spec/route":     {},
 	"spec/typo":      {},
 	"spec/lint":      {"spec"},
+	"spec/diff":      {"spec"},
 	"spec/contracts": {"spec/typo"},
 	"fixtures":       {},
 

@@ -47,6 +47,10 @@ func TestReadmeCommands(t *testing.T) {
 		case args == nil: // sets the scene for a server that is not here
 		case args[0] == "go":
 			compare(t, c, goForReadme(ctx, t, root, c.line))
+		case args[0] == "echo": // writes a file that the next one reads
+			if out, err := exec.CommandContext(ctx, "bash", "-c", c.line).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", c.line, err, out)
+			}
 		case background:
 			servers.Go(func() { runForReadme(ctx, args, nil) })
 			awaitFile(t, args)
@@ -81,7 +85,7 @@ func words(line string) (args []string, background, ok bool) {
 		return nil, false, true
 	case f[0] == "assay":
 		return f[1:], background, true
-	case f[0] == "go":
+	case f[0] == "go", f[0] == "echo":
 		return f, false, true
 	case strings.HasPrefix(line, "make demo"):
 		args = []string{"demo", "--seed", "1"}

@@ -104,7 +104,7 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	root.SetHelpTemplate(helpTemplate)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.demo(), a.check(), a.serve(), a.lint(), a.list(), a.explain(), a.mutants(), a.replay(), a.initProfile(), a.report(), a.version())
+	root.AddCommand(a.demo(), a.check(), a.serve(), a.lint(), a.diff(), a.list(), a.explain(), a.mutants(), a.replay(), a.initProfile(), a.report(), a.version())
 	root.AddCommand(a.completion(), a.man())
 	return root
 }
