@@ -62,7 +62,7 @@ peers: ## The official MCP client, suite and servers against ours, and ours agai
 	@{ [[ -x bin/peers/node_modules/.bin/node ]] && cmp -s bin/peers/package-lock.json bin/peers/installed; } || { cd bin/peers && npm ci --loglevel error && cp package-lock.json installed; } || \
 	  { echo "make peers: npm could not install what cmd/assay/testdata/peers/package.json names; nothing was compared" >&2; exit 1; }
 	@go vet -tags peers ./cmd/assay
-	@ASSAY_PEERS=$(CURDIR)/bin/peers go test -tags peers -count 1 -timeout 10m -v -run '^TestPeer' ./cmd/assay
+	@ASSAY_PEERS=$(CURDIR)/bin/peers go test -tags peers -count 1 -timeout 10m -v -run '^TestPeers' ./cmd/assay
 
 mutants: build ## Prove the suite: every broken server must be caught, the correct one never
 	@$(BIN) mutants

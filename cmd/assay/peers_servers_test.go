@@ -17,9 +17,9 @@ import (
 	"assay.kit/conformance/report"
 )
 
-// TestPeerServers: the suite judges servers that nobody here wrote, each by its own list of tools, and
+// TestPeersServers: the suite judges servers that nobody here wrote, each by its own list of tools, and
 // finds what was gone through by hand and is in the server's baseline; nothing more, and all of that.
-func TestPeerServers(t *testing.T) {
+func TestPeersServers(t *testing.T) {
 	for _, tc := range []struct {
 		name, findings string
 		start          func(*testing.T) string

@@ -39,9 +39,9 @@ type allowance struct {
 	Checks  []string `yaml:"checks"`
 }
 
-// TestPeerSuite: the official conformance suite finds nothing in the reference but what the reference
+// TestPeersSuite: the official conformance suite finds nothing in the reference but what the reference
 // has no fixture for, which official.yaml lists.
-func TestPeerSuite(t *testing.T) {
+func TestPeersSuite(t *testing.T) {
 	allowed := allowances(t)
 	for _, form := range answerForms() {
 		t.Run(string(form), func(t *testing.T) {
@@ -105,10 +105,10 @@ func readRows(t *testing.T, name string, rows any) {
 	}
 }
 
-// TestPeerDefects measures what the official suite says of the defects that it was first measured with,
+// TestPeersDefects measures what the official suite says of the defects that it was first measured with,
 // each planted into the reference: it catches a defect where a check that passes on the correct reference
 // does not pass, or is not there.
-func TestPeerDefects(t *testing.T) {
+func TestPeersDefects(t *testing.T) {
 	var rows []struct {
 		Mutant   string `yaml:"mutant"`
 		Clause   string `yaml:"clause"`

@@ -57,9 +57,9 @@ func serveForm(t *testing.T, form mcp.Form) ours {
 	return serveOurs(t, "--contract", "seer", "--mcp-answers", string(form))
 }
 
-// TestPeerClient: the official TypeScript client lists by pages, calls, and reads a job to its artifact,
+// TestPeersClient: the official TypeScript client lists by pages, calls, and reads a job to its artifact,
 // whether it proposes the revision or a newer one that the server has to talk down.
-func TestPeerClient(t *testing.T) {
+func TestPeersClient(t *testing.T) {
 	for _, form := range answerForms() {
 		for _, propose := range []string{mcp.Revision, ""} {
 			t.Run(fmt.Sprintf("%s/proposes %s", form, orElse(propose, "its newest")), func(t *testing.T) {
