@@ -39,8 +39,7 @@ func (a *app) check() *cobra.Command {
 		Use:   "check",
 		Short: "Judge the server at a URL and print a verdict for every requirement of its contract",
 		Example: `  assay check --target https://api.example.com
-  assay check --profile staging.yaml --only SEER-IDEM* --rate 20/s --report out.json
-  assay check --contract mcp --target http://127.0.0.1:8080/mcp`,
+  assay check --profile staging.yaml --only SEER-IDEM* --rate 20/s --report out.json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.given = c.Flags().Changed

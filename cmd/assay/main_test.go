@@ -93,7 +93,7 @@ func TestBadInput(t *testing.T) {
 		{"no number", append(check, "--seed", "x"), 2, []string{`flag --seed: "x" is not a whole number from 0`}},
 		{"none of a list", append(check, "--format", "jsn"), 2, []string{`flag --format: "jsn" is none of text, json, junit, markdown, github, html; did you mean "json"?`}},
 		{"extra argument", append(check, "extra"), 2, []string{`assay check takes no argument, but got "extra"; see assay check --help`}},
-		{"no such effect", append(check, "--allow", "compute"), 2, []string{`flag --allow: "compute" is no effect`}},
+		{"no such effect", append(check, "--allow", "write"), 2, []string{`flag --allow: "write" is no effect`}},
 		{"no jobs", append(check, "--jobs", "0"), 2, []string{"flag --jobs: 0 is too few"}},
 		{"unknown contract", append(check, "--contract", "seeer"), 2, []string{`no contract is called "seeer"`}},
 		{"no such folder", append(check, "--contract", dir+"/nowhere"), 2, []string{"cannot be read: no such file or directory"}},
