@@ -108,7 +108,7 @@ func TestRerun(t *testing.T) {
 	if r, _ := again("--skip", "transport.bodies"); r.code != exitUsage || !strings.Contains(r.err, "none is selected") {
 		t.Errorf("%+v", r)
 	}
-	if r, _ := again("--contract", "seer"); r.code != exitUsage || !strings.Contains(r.err, "judged against the contract notes, not seer") {
+	if r, _ := again("--contract", "seer"); r.code != exitUsage || !strings.Contains(r.err, "it says seer, and the profile") {
 		t.Errorf("%+v", r)
 	}
 	j.rep.Contract.Digest = "sha256:00"
