@@ -68,6 +68,7 @@ func schemaRule(dir direction, k keyword, rel relation) Rule {
 }
 
 func propertyRule(dir direction, rel relation, r Rule) Rule {
+	r.Side = Client
 	switch {
 	case rel == narrowed && dir == request:
 		r.Grades, r.Why = []Grade{Breaking, Review}, "A client that sends the member is refused, or no longer heeded."

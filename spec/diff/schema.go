@@ -62,6 +62,7 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 	for _, n := range append(slices.Clone(va.parts), vb.parts...) {
 		d.reached[n] = true
 	}
+	sc = sc.into(vb.anchor())
 	c := &pair{d: d, sc: sc, a: va, b: vb}
 	if va.never != vb.never {
 		c.edit("schema", map[bool]relation{true: narrowed, false: widened}[vb.never], va.anchor(), vb.anchor())
