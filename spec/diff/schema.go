@@ -37,6 +37,8 @@ type pair struct {
 	a, b view
 	hits []int // findings that a witness may prove
 
+	before         int  // findings that were there before this pair
+	unknown        bool // a keyword was edited that no row judges
 	typesA, typesB map[string]bool
 	inert          bool // the keyword at hand restricts no value that both allow
 }
@@ -63,7 +65,7 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 		d.reached[n] = true
 	}
 	sc = sc.into(vb.anchor())
-	c := &pair{d: d, sc: sc, a: va, b: vb}
+	c := &pair{d: d, sc: sc, a: va, b: vb, before: len(d.out)}
 	if va.never != vb.never {
 		c.edit("schema", map[bool]relation{true: narrowed, false: widened}[vb.never], va.anchor(), vb.anchor())
 		return
@@ -76,6 +78,7 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 	c.inert = false
 	c.others()
 	c.prove()
+	c.convict()
 }
 
 // edit records one edit of a keyword under its rule, graded by direction.

@@ -281,6 +281,7 @@ func (c *pair) others() {
 			c.d.add(c.sc, "extension.unknown", Review, a, b)
 		default:
 			c.d.add(c.sc, "schema.unknown", Review, a, b)
+			c.unknown = true
 		}
 	}
 }
