@@ -29,7 +29,7 @@ import (
 type diffFlags struct {
 	format, overrides, explain      string
 	overlay, overlayOld, overlayNew []string
-	strict, all, draft              bool
+	strict, all, draft, coverage    bool
 }
 
 func (a *app) diff() *cobra.Command {
@@ -43,7 +43,7 @@ version, which breaks nothing.`,
 		Example: `  assay diff git:main:api ./api
   assay diff v1/openapi.yaml v2/openapi.yaml --format github`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if f.explain == "" && len(args) != 2 {
+			if f.explain == "" && !f.coverage && len(args) != 2 {
 				return fmt.Errorf("diff takes an old and a new version, but got %d arguments; see assay diff --help", len(args))
 			}
 			return nil
@@ -51,6 +51,10 @@ version, which breaks nothing.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.explain != "" {
 				return a.explainRule(f.explain, diffRules())
+			}
+			if f.coverage {
+				a.printCoverage()
+				return nil
 			}
 			return a.runDiff(c.Context(), args[0], args[1], f)
 		},
@@ -63,8 +67,22 @@ version, which breaks nothing.`,
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail on what somebody has to look at, too")
 	c.Flags().BoolVar(&f.all, "all", false, "print compatible changes and changes of words, too")
 	c.Flags().BoolVar(&f.draft, "changelog", false, "print drafted lines for a changelog, too")
+	c.Flags().BoolVar(&f.coverage, "coverage", false, "list every kind of edit that has a rule, with its grades, instead of comparing")
 	choiceVar(c, &f.format, "format", "how to print", diffFormatNames()...)
 	return c
+}
+
+// printCoverage lists the rules; what none of them knows is for people to judge.
+func (a *app) printCoverage() {
+	rows := [][]string{{"EDIT", "GRADES", "HITS", "WHY"}}
+	for _, r := range diff.Rules() {
+		var grades []string
+		for _, g := range r.Grades {
+			grades = append(grades, string(g))
+		}
+		rows = append(rows, []string{r.ID, strings.Join(grades, "|"), string(r.Side), r.Why})
+	}
+	writeTable(a.out, fileWidth, rows)
 }
 
 func (a *app) runDiff(ctx context.Context, oldArg, newArg string, f diffFlags) error {
@@ -269,7 +287,7 @@ func (a *app) explainRule(id string, rules []ruleText) error {
 		}
 		names = append(names, r.id)
 	}
-	hint := "; the report of a comparison names its rules"
+	hint := "; each finding names its rule"
 	if near := typo.Nearest(id, names); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}

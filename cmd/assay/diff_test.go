@@ -54,6 +54,7 @@ func TestDiffExits(t *testing.T) {
 		{"one argument", []string{old}, 2, "diff takes an old and a new version"},
 		{"no such rule", []string{"--explain", "request.enum.narowed"}, 2, `did you mean "request.enum.narrowed"?`},
 		{"a rule", []string{"--explain", "property.unit.changed"}, 0, "takes no override"},
+		{"the map", []string{"--coverage"}, 0, "operation.idempotency.scope.changed"},
 		{"no form", []string{"git:main", same}, 2, "is not of the form git:REV:PATH"},
 		{"no overrides", []string{old, same, "--overrides", dir + "/none.yaml"}, 2, "the overrides"},
 		{"an idle override", []string{old, same, "--overrides", file("gate.yaml", "overrides: [{rule: a, pointer: /a, fingerprint: f, reason: r, by: b, expires: 2099-01-01}]\n")}, 1, "fits no finding"},

@@ -26,7 +26,7 @@ type lintLine struct {
 }
 
 func (a *app) lint() *cobra.Command {
-	var contract, format string
+	var contract, format, explain string
 	c := &cobra.Command{
 		Use:   "lint",
 		Short: "Say what is wrong with a contract, or missing in it, with file and line",
@@ -34,6 +34,9 @@ func (a *app) lint() *cobra.Command {
   assay lint --contract seer --format json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if explain != "" {
+				return a.explainRule(explain, lintRules())
+			}
 			lines, loaded, err := lintContract(contract)
 			if err != nil {
 				return err
@@ -56,8 +59,17 @@ func (a *app) lint() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&contract, "contract", "seer", contractUsage())
+	c.Flags().StringVar(&explain, "explain", "", "explain a rule instead of looking at a contract")
 	choiceVar(c, &format, "format", "how to print", "text", "json")
 	return c
+}
+
+func lintRules() []ruleText {
+	var out []ruleText
+	for _, r := range lint.Rules() {
+		out = append(out, ruleText{id: r.ID, says: r.Purpose, example: r.Example, grades: []string{string(r.Severity)}})
+	}
+	return out
 }
 
 // lintContract gives the loader's problems, or its warnings and the findings of the rules.

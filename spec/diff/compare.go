@@ -41,7 +41,10 @@ func Compare(ctx context.Context, old, new *Version, o Options) (*Result, error)
 	if err := sameKind(old, new); err != nil {
 		return nil, err
 	}
-	d := (&differ{stopped: ctx.Err}).fresh()
+	return (&differ{stopped: ctx.Err}).fresh().compare(old, new, o)
+}
+
+func (d *differ) compare(old, new *Version, o Options) (*Result, error) {
 	d.documents(old, new)
 	d.catalogs(old, new)
 	if d.broken != nil {

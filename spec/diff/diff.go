@@ -172,6 +172,7 @@ func (d *document) schemaAt(p tree.Pointer) *schema.Schema {
 // scope is where in the contract a comparison stands.
 type scope struct {
 	where    string
+	base     string       // where, but for the named schema
 	path     tree.Pointer // in the value
 	dir      direction
 	old, new *document
@@ -187,6 +188,18 @@ func (s scope) at(part string) scope {
 		s.where += " "
 	}
 	s.where += part
+	s.base = s.where
+	return s
+}
+
+// into goes on in a named schema, if n is one: the way that led there first says little.
+func (s scope) into(n *tree.Node) scope {
+	if n == nil || s.path == "" {
+		return s
+	}
+	if name, ok := strings.CutPrefix(string(n.Pointer), "/components/schemas/"); ok && !strings.Contains(name, "/") {
+		s.where, s.path = s.base+" (schema "+name+")", ""
+	}
 	return s
 }
 

@@ -22,7 +22,11 @@ func Rules() []Rule {
 	out := structural()
 	for _, k := range keywords() {
 		for _, dir := range []direction{request, response, both} {
-			for _, rel := range []relation{narrowed, widened, changed} {
+			edits := k.edits
+			if edits == nil {
+				edits = []relation{narrowed, widened}
+			}
+			for _, rel := range edits {
 				out = append(out, schemaRule(dir, k, rel))
 			}
 		}
@@ -64,10 +68,14 @@ func schemaRule(dir direction, k keyword, rel relation) Rule {
 		r.Grades = []Grade{Breaking, Compatible}
 		r.Why = "A reader that knows every value meets one that it does not know; an open enum may grow, a closed one may not."
 	}
+	if dir == both {
+		r.Grades = []Grade{Review, Compatible} // no operation leads there
+	}
 	return r
 }
 
 func propertyRule(dir direction, rel relation, r Rule) Rule {
+	r.Side = Client
 	switch {
 	case rel == narrowed && dir == request:
 		r.Grades, r.Why = []Grade{Breaking, Review}, "A client that sends the member is refused, or no longer heeded."
@@ -92,12 +100,12 @@ func openRules() []Rule {
 			g := []Grade{Breaking}
 			if dir == response {
 				g = []Grade{Doc}
-			} else if edit == "added" {
+			} else if edit == "added" || dir == both {
 				g = []Grade{Review}
 			}
 			out = append(out, Rule{ID: string(dir) + ".default." + edit, Side: Client, Grades: g, method: true, Why: "A request that leaves the member out means something else."})
 		}
-		out = append(out, Rule{ID: string(dir) + ".witness", Side: Client, Grades: []Grade{Breaking},
+		out = append(out, Rule{ID: string(dir) + ".witness", Side: Client, Grades: []Grade{map[direction]Grade{request: Breaking, response: Breaking, both: Review}[dir]},
 			Why: "No rule tells what this edit does, but a value that fitted, or that could not come, shows it."})
 	}
 	return append(out,

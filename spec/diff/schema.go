@@ -37,6 +37,8 @@ type pair struct {
 	a, b view
 	hits []int // findings that a witness may prove
 
+	before         int  // findings that were there before this pair
+	unknown        bool // a keyword was edited that no row judges
 	typesA, typesB map[string]bool
 	inert          bool // the keyword at hand restricts no value that both allow
 }
@@ -62,7 +64,8 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 	for _, n := range append(slices.Clone(va.parts), vb.parts...) {
 		d.reached[n] = true
 	}
-	c := &pair{d: d, sc: sc, a: va, b: vb}
+	sc = sc.into(vb.anchor())
+	c := &pair{d: d, sc: sc, a: va, b: vb, before: len(d.out)}
 	if va.never != vb.never {
 		c.edit("schema", map[bool]relation{true: narrowed, false: widened}[vb.never], va.anchor(), vb.anchor())
 		return
@@ -75,6 +78,7 @@ func (d *differ) schemas(sc scope, a, b []*tree.Node) {
 	c.inert = false
 	c.others()
 	c.prove()
+	c.convict()
 }
 
 // edit records one edit of a keyword under its rule, graded by direction.
@@ -98,59 +102,6 @@ func (c *pair) graded(keyword string, r relation, g Grade, a, b *tree.Node) {
 		f.New, _ = place(c.b.anchor())
 	}
 	c.hits = append(c.hits, i)
-}
-
-// keyword is one row of the schema core: which keyword, and how two of its values are compared.
-type keyword struct {
-	name    string
-	on      string // the only type that it restricts, "" if any
-	compare func(c *pair, name string)
-	covers  []string // further keywords that this row judges
-	says    string   // what a narrower one means for whoever makes the values
-}
-
-// keywords lists the rows. What no row judges is a finding of its own.
-func keywords() []keyword {
-	return []keyword{
-		{name: "type", compare: compareType, says: "the type"},
-		{name: "enum", compare: compareEnum, covers: []string{"const"}, says: "the listed values"},
-		{name: "required", on: "object", compare: compareRequired, says: "which members must be there"},
-		{name: "properties", on: "object", compare: compareProperties, says: "the members"},
-		{name: "additionalProperties", on: "object", compare: compareOpenness, covers: []string{"unevaluatedProperties"}, says: "members that are not listed"},
-		{name: "patternProperties", on: "object", compare: comparePatternProperties, says: "members by pattern"},
-		{name: "minimum", on: "number", compare: compareBound, covers: []string{"exclusiveMinimum"}, says: "the smallest value"},
-		{name: "maximum", on: "number", compare: compareBound, covers: []string{"exclusiveMaximum"}, says: "the largest value"},
-		{name: "minLength", on: "string", compare: compareBound, says: "the shortest text"},
-		{name: "maxLength", on: "string", compare: compareBound, says: "the longest text"},
-		{name: "minItems", on: "array", compare: compareBound, says: "the shortest list"},
-		{name: "maxItems", on: "array", compare: compareBound, says: "the longest list"},
-		{name: "minProperties", on: "object", compare: compareBound, says: "the fewest members"},
-		{name: "maxProperties", on: "object", compare: compareBound, says: "the most members"},
-		{name: "minContains", on: "array", compare: compareBound, says: "how many items must fit contains"},
-		{name: "maxContains", on: "array", compare: compareBound, says: "how many items may fit contains"},
-		{name: "multipleOf", on: "number", compare: compareMultiple, says: "the step of the number"},
-		{name: "uniqueItems", on: "array", compare: compareUnique, says: "whether items may repeat"},
-		{name: "pattern", on: "string", compare: compareWhole, says: "the pattern of the text"},
-		{name: "format", on: "string", compare: compareFormat, says: "the format of the text"},
-		{name: "items", on: "array", compare: compareSub, says: "the items"},
-		{name: "contains", on: "array", compare: compareSub, says: "the item that must be there"},
-		{name: "propertyNames", on: "object", compare: compareSub, says: "the names of members"},
-		{name: "prefixItems", on: "array", compare: comparePrefix, says: "the first items"},
-		{name: "anyOf", compare: compareChoice, says: "the alternatives"},
-		{name: "oneOf", compare: compareChoice, says: "the alternatives"},
-		{name: "not", compare: compareWhole, says: "what must not fit"},
-		{name: "if", compare: compareCondition, covers: []string{"then", "else"}, says: "the condition"},
-		{name: "dependentRequired", on: "object", compare: compareDependentRequired, says: "members that come together"},
-		{name: "dependentSchemas", on: "object", compare: compareWhole, says: "what a member asks of the others"},
-		{name: "unevaluatedItems", on: "array", compare: compareWhole, says: "items that are not listed"},
-		{name: "contentEncoding", on: "string", compare: compareNote, says: "the encoding inside the text"},
-		{name: "contentMediaType", on: "string", compare: compareNote, says: "the media type inside the text"},
-		{name: "contentSchema", on: "string", compare: compareNote, says: "the value inside the text"},
-		{name: "discriminator", compare: compareNote, says: "what tells the alternatives apart"},
-		{name: "xml", compare: compareNote, says: "the spelling in XML"},
-		{name: "$dynamicRef", compare: compareNote, covers: []string{"$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"}, says: "a reference that is bound late"},
-		{name: "x-extensible-enum", compare: compareExtensible, says: "the known values of an open list"},
-	}
 }
 
 func compareType(c *pair, name string) {

@@ -42,8 +42,10 @@ func (d *differ) view(doc *document, nodes ...*tree.Node) view {
 			return
 		}
 		v.parts = append(v.parts, n)
-		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.String {
-			visit(d.follow(doc, ref))
+		for _, key := range [...]string{"$ref", "$dynamicRef"} {
+			if ref := n.Get(key); ref != nil && ref.Kind == tree.String {
+				visit(d.follow(doc, ref))
+			}
 		}
 		for _, key := range [...]string{"allOf", "anyOf", "oneOf"} {
 			if list := n.Get(key); list != nil && list.Kind == tree.Array && (key == "allOf" || len(list.Items) == 1) {
@@ -80,20 +82,35 @@ func (d *differ) follow(doc *document, ref *tree.Node) *tree.Node {
 	if n := doc.named[ref.Text]; n != nil {
 		return n
 	}
-	p, err := tree.ParseFragment(ref.Text)
-	if err == nil {
-		if n := doc.root.At(p); n != nil {
-			if doc.named == nil {
-				doc.named = map[string]*tree.Node{}
-			}
-			doc.named[ref.Text] = n
-			return n
+	if n := doc.find(ref.Text); n != nil {
+		if doc.named == nil {
+			doc.named = map[string]*tree.Node{}
 		}
+		doc.named[ref.Text] = n
+		return n
 	}
 	if d.broken == nil {
 		d.broken = fmt.Errorf("%s:%d: the $ref %q leads nowhere in this document", ref.File, ref.Where(), ref.Text)
 	}
 	return nil
+}
+
+// find looks a reference up: a pointer, or an anchor (JSON Schema 2020-12, Core §8.2.2).
+func (d *document) find(ref string) (found *tree.Node) {
+	if p, err := tree.ParseFragment(ref); err == nil {
+		return d.root.At(p)
+	}
+	name, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil
+	}
+	d.root.Walk(func(n *tree.Node) bool {
+		if n.Str("$anchor") == name || n.Str("$dynamicAnchor") == name {
+			found = n
+		}
+		return found == nil
+	})
+	return found
 }
 
 // resolve follows the $ref of an object that is no schema, a bounded number of times.

@@ -21,12 +21,17 @@ func compareWhole(c *pair, name string) {
 	}
 }
 
-// wholes are the values of a keyword that only one version has.
+// wholes are the values of a keyword that only one version has. What an extension refers to is no part of
+// it, as far as anybody knows.
 func (c *pair) wholes(name string) (gone, fresh []*tree.Node) {
 	shapes := func(v view) map[string]*tree.Node {
 		out := map[string]*tree.Node{}
 		for _, n := range v.all(name) {
-			out[c.d.shape(v.doc, n)] = n
+			if c.d.known[name] {
+				out[c.d.shape(v.doc, n)] = n
+			} else {
+				out[canon(n)] = n
+			}
 		}
 		return out
 	}
@@ -276,6 +281,7 @@ func (c *pair) others() {
 			c.d.add(c.sc, "extension.unknown", Review, a, b)
 		default:
 			c.d.add(c.sc, "schema.unknown", Review, a, b)
+			c.unknown = true
 		}
 	}
 }

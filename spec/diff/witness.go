@@ -45,11 +45,26 @@ func (c *pair) prove() {
 			}
 			continue
 		}
-		f.Witness = p.witness(f)
+		f.Witness = p.witness()
 		if f.Grade == Review && (c.sc.most == "" || !Breaking.worse(c.sc.most)) {
 			f.Grade = Breaking
 			c.d.bump(f, c.sc)
 		}
+	}
+}
+
+// convict is the net under the table: an edit that no row judges, and that a value shows to do harm where
+// nothing else was found to, is breaking.
+func (c *pair) convict() {
+	if !c.unknown || c.d.silent > 0 || slices.ContainsFunc(c.d.out[c.before:], func(f Finding) bool { return f.Grade == Breaking }) {
+		return
+	}
+	proofs, _ := c.proofs()
+	if len(proofs) == 0 {
+		return
+	}
+	if i := c.d.add(c.sc, string(c.sc.dir)+".witness", Breaking, c.a.anchor(), c.b.anchor()); i >= 0 {
+		c.d.out[i].Witness = proofs[0].witness()
 	}
 }
 
@@ -137,7 +152,7 @@ func explains(v schema.Violation, keyword string) bool {
 	return v.Keyword == keyword
 }
 
-func (p *proof) witness(f *Finding) *Witness {
+func (p *proof) witness() *Witness {
 	text, err := json.Marshal(p.value)
 	if err != nil {
 		return nil

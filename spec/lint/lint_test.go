@@ -70,6 +70,9 @@ func TestRules(t *testing.T) {
 		{"meaning-missing", "openapi.yaml", []string{"meaning: {new: just made, done: nothing more happens}", "meaning: {new: just made}"}, `the state "done" of thing has no meaning`},
 		{"example-missing", "openapi.yaml", []string{"            example: {name: a, parent: t0, friends: [t1, t2]}\n", ""}, "createThing has no example of its body"},
 		{"tool-hints", "tool-catalog.json", []string{`"readOnlyHint": false`, `"readOnlyHint": true`}, `the tool "t_thing_make" has the effect compute and readOnlyHint true`},
+		{"state-unreachable", "openapi.yaml", []string{"transitions: {new: [done]}", "transitions: {new: [new]}", "        moves: {resource: thing, from: [new], to: done}\n", ""}, `nothing leads from "new" to the state "done" of thing`},
+		{"nullable-ignored", "openapi.yaml", []string{"result_ref: {type: string}", "result_ref: {type: string, nullable: true}"}, "nullable means nothing"},
+		{"authority-missing", "openapi.yaml", []string{"      operationId: finishThing\n", "      operationId: finishThing\n      security: []\n"}, "finishThing has a financial effect and asks for neither"},
 		{"requirement-unlinked", "requirements.yaml", []string{`, claims: [idempotency.replay, {id: idempotency.null-is-change, origin: inferred}]`, ""}, "T-IDEM-01 has neither claims nor a note"},
 	} {
 		var fresh []lint.Finding
@@ -87,7 +90,7 @@ func TestRules(t *testing.T) {
 func TestRulesAreDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range lint.Rules() {
-		if seen[r.ID] || r.Purpose == "" || r.Check == nil || r.Severity != lint.Error && r.Severity != lint.Warning {
+		if seen[r.ID] || r.Purpose == "" || r.Example == "" || r.Check == nil || r.Severity != lint.Error && r.Severity != lint.Warning {
 			t.Errorf("rule %q is incomplete or there twice", r.ID)
 		}
 		seen[r.ID] = true
