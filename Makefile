@@ -79,8 +79,8 @@ docs: build ## Write again what is generated under docs/: the manual, and the re
 	$(BIN) serve --contract notes --mutant race-record-overwritten --write-profile $$work/profile.yaml >/dev/null & server=$$!; \
 	trap 'kill $$server; rm -rf $$work' EXIT; \
 	for _ in $$(seq 100); do [[ -s $$work/profile.yaml ]] && break; sleep 0.1; done; \
-	$(BIN) check --profile $$work/profile.yaml --only idempotency.twins@createNotebook,idempotency.race@createNotebook --seed 1 \
-	  --report docs/examples/report.json >/dev/null || [[ $$? == 1 ]]
+	(cd $$work && $(CURDIR)/$(BIN) check --profile profile.yaml --only idempotency.twins@createNotebook,idempotency.race@createNotebook --seed 1 \
+	  --report $(CURDIR)/docs/examples/report.json >/dev/null) || [[ $$? == 1 ]] # there, so that no path of this machine is in it
 	@$(BIN) report docs/examples/report.json --format text --out docs/examples/report.txt
 	@$(BIN) report docs/examples/report.json --format junit --out docs/examples/junit.xml
 	@$(BIN) report docs/examples/report.json --format markdown --out docs/examples/summary.md
