@@ -327,7 +327,7 @@ func cancellations() []Mutant {
 		},
 		{
 			ID: "cancel-flips-ended", Does: "Makes a cancelled job of one that had ended.", Contract: "seer",
-			Breaks: []string{"jobs.cancel-ended", "jobs.final"},
+			Breaks: []string{"jobs.cancel-ended", "jobs.final"}, May: []May{{"jobs.cancel-quiet", "a job that had ended well and is then shown as cancelled has a result"}},
 			Replace: func(r *core.Rules) {
 				r.CancelTo = func(_ *spec.States, cancelled, _ string) (string, bool) { return cancelled, true }
 				r.Legal = func(m *spec.States, from, to string) bool {
